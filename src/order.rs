@@ -1,0 +1,306 @@
+//! The order of the chunks: slots, ready list and budget under one lock.
+//!
+//! Three parties meet here. The reader reserves a slot for each chunk it frames and waits while there is no room. The workers fill the
+//! slots, in any order, and never wait. The writer takes the results strictly by sequence number, waits for the head, and gives its slot and
+//! bytes back once it is written: so whatever is slow holds the reader up, and memory stays bounded.
+//!
+//! A reserved chunk is not started. It waits in the ready list until [`start_next`](Order::start_next) lets it go, and whoever makes room
+//! calls that, until it returns `None`, and hands over what it gets: the reader after a push, a worker as its last act, the writer after a
+//! release or a `run_again`. The head of the order is always let through, so the run goes on whatever the limits are.
+//!
+//! No more chunks are ready than can be started. A fast reader would else fill the whole budget with them; then any result that is bigger
+//! than its chunk exceeds it, and the workers wait for the head one after the other although there is work (in a simulation of 8 workers
+//! and 64 chunks they lost a seventh of their time if results grew by 30 %, a quarter if they grew fivefold; like this, nothing).
+//!
+//! The lock is held for a few steps of bookkeeping; nothing that a user wrote runs under it, not even a `drop`. One reader and one writer
+//! are meant, each on a thread of its own, outside any pool: only theirs are calls that wait.
+
+mod budget;
+mod claim;
+mod ready;
+mod slots;
+
+use std::mem;
+use std::sync::PoisonError;
+
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use budget::Budget;
+use ready::Ready;
+use slots::{Outcome, Slots};
+
+pub(crate) use claim::Claim;
+
+/// What an [`Order`] keeps within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Bytes in flight; a chunk that is bigger goes through alone.
+    pub bytes: usize,
+    /// Reserved slots, at least 1.
+    pub slots: usize,
+    /// Chunks that are with the workers at once; the head of the order may come on top when it runs again.
+    pub started: usize,
+}
+
+impl Limits {
+    /// Chunks on the ready list.
+    fn ready(&self) -> usize {
+        self.started.max(1)
+    }
+}
+
+/// The right to fill one slot, once. A ticket may come back late, twice or never: only the first fill of the attempt under way counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub seq: u64,
+    pub attempt: u32,
+}
+
+/// What the writer finds at the head of the order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next<R> {
+    /// The result of the chunk with this sequence number.
+    Result(u64, R),
+    /// The worker of the chunk with this sequence number vanished.
+    Lost(u64),
+    /// The order is closed, and everything in it is written.
+    End,
+    /// The run was stopped.
+    Stopped,
+}
+
+/// See the [module](self).
+pub(crate) struct Order<C, R> {
+    limits: Limits,
+    state: Mutex<State<C, R>>,
+    /// The reader waits here for room.
+    room: Condvar,
+    /// The writer waits here for the head to be settled.
+    head: Condvar,
+}
+
+struct State<C, R> {
+    budget: Budget,
+    ready: Ready<C>,
+    slots: Slots<R>,
+    closed: bool,
+    stopped: bool,
+}
+
+impl<C, R> Order<C, R> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            state: Mutex::new(State {
+                budget: Budget::new(limits.bytes),
+                ready: Ready::new(),
+                slots: Slots::new(),
+                closed: false,
+                stopped: false,
+            }),
+            room: Condvar::new(),
+            head: Condvar::new(),
+        }
+    }
+
+    // The reader's part.
+
+    /// Waits until a chunk may be reserved if it is small enough: a slot and a place on the ready list are free, and the budget is not used
+    /// up; or nothing is in flight. `false`: stopped.
+    pub(crate) fn wait_for_room(&self) -> bool {
+        self.wait_for_room_of(1)
+    }
+
+    /// Waits until a slot is free and so many bytes more may be in flight, or nothing is. `false`: stopped or closed.
+    pub(crate) fn wait_for_room_of(&self, bytes: usize) -> bool {
+        self.wait_to_reserve(bytes).is_some()
+    }
+
+    /// Reserves the next slot, charges it with `bytes`, and puts the chunk on the ready list; waits for room as
+    /// [`wait_for_room`](Order::wait_for_room) does, and until the bytes fit. Returns the sequence number, or the chunk when the order is
+    /// stopped or closed.
+    pub(crate) fn push(&self, chunk: C, bytes: usize) -> Result<u64, C> {
+        let Some(mut state) = self.wait_to_reserve(bytes) else {
+            return Err(chunk);
+        };
+        state.budget.charge(bytes);
+        let ticket = state.slots.reserve(bytes);
+        state.ready.push(ticket, chunk);
+        Ok(ticket.seq)
+    }
+
+    /// No more chunks will come.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.head.notify_all();
+    }
+
+    fn wait_to_reserve(&self, bytes: usize) -> Option<MutexGuard<'_, State<C, R>>> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || state.closed {
+                return None;
+            }
+            let alone = state.slots.is_empty();
+            let free =
+                state.slots.len() < self.limits.slots && state.ready.len() < self.limits.ready();
+            if alone || (free && state.budget.fits(bytes)) {
+                return Some(state);
+            }
+            state = wait(&self.room, state);
+        }
+    }
+
+    // The hand-over, for whoever made room.
+
+    /// Starts the oldest ready chunk, if it may: it is the head of the order, or fewer than `limits.started` are with the workers and the
+    /// budget is not exceeded.
+    pub(crate) fn start_next(&self) -> Option<(Ticket, C)> {
+        let mut state = self.lock();
+        if state.stopped {
+            return None;
+        }
+        let is_head = state.ready.first()?.seq == state.slots.head();
+        let may_start = state.slots.started() < self.limits.started && !state.budget.is_exceeded();
+        if !is_head && !may_start {
+            return None;
+        }
+        let was_full = state.ready.len() >= self.limits.ready();
+        let (ticket, chunk) = state.ready.pop()?;
+        state.slots.start(ticket);
+        drop(state);
+        if was_full {
+            self.room.notify_all();
+        }
+        Some((ticket, chunk))
+    }
+
+    // The workers' part.
+
+    /// Guards a started ticket until it is filled.
+    pub(crate) fn claim(&self, ticket: Ticket) -> Claim<'_, C, R> {
+        Claim::new(self, ticket)
+    }
+
+    /// Fills the ticket's slot, which holds `bytes` from now on, whatever it held before. Only the first fill of the attempt under way
+    /// counts, and none once the attempt is lost; the others return `false`.
+    pub(crate) fn fill(&self, ticket: Ticket, result: R, bytes: usize) -> bool {
+        self.settle(ticket, Outcome::Filled(result), Some(bytes))
+    }
+
+    /// Reports that the worker of this ticket vanished; ignored unless its attempt is under way.
+    pub(crate) fn lose(&self, ticket: Ticket) {
+        self.settle(ticket, Outcome::Lost, None);
+    }
+
+    fn settle(&self, ticket: Ticket, outcome: Outcome<R>, bytes: Option<usize>) -> bool {
+        let mut state = self.lock();
+        let settled = state.slots.settle(ticket, outcome, bytes);
+        let Ok((old, new)) = settled else {
+            drop(state);
+            return false;
+        };
+        state.budget.replace(old, new);
+        let is_head = ticket.seq == state.slots.head();
+        drop(state);
+        if is_head {
+            self.head.notify_all();
+        }
+        if new < old {
+            self.room.notify_all();
+        }
+        true
+    }
+
+    // The writer's part.
+
+    /// Waits for the head of the order and takes its result. The slot stays reserved until it is released or run again, one of which must
+    /// come before the next call.
+    pub(crate) fn next(&self) -> Next<R> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return Next::Stopped;
+            }
+            let seq = state.slots.head();
+            match state.slots.take() {
+                Some(Outcome::Filled(result)) => return Next::Result(seq, result),
+                Some(Outcome::Lost) => return Next::Lost(seq),
+                None if state.closed && state.slots.is_empty() => return Next::End,
+                None => state = wait(&self.head, state),
+            }
+        }
+    }
+
+    /// Whether [`next`](Order::next) would not wait now.
+    pub(crate) fn is_head_settled(&self) -> bool {
+        let state = self.lock();
+        state.stopped || state.slots.is_head_settled() || (state.closed && state.slots.is_empty())
+    }
+
+    /// The head, taken by [`next`](Order::next), is written: gives its slot and its bytes back.
+    pub(crate) fn release(&self) {
+        let mut state = self.lock();
+        let charge = state.slots.release();
+        debug_assert!(charge.is_some(), "the head was not taken");
+        state.budget.give_back(charge.unwrap_or(0));
+        drop(state);
+        self.room.notify_all();
+    }
+
+    /// The head, taken by [`next`](Order::next), is to be worked on again: puts it back at the front of the ready list, as its next attempt,
+    /// charged with `bytes` instead of what it held.
+    pub(crate) fn run_again(&self, chunk: C, bytes: usize) {
+        let mut state = self.lock();
+        let renewed = state.slots.renew(bytes);
+        debug_assert!(renewed.is_some(), "the head was not taken");
+        let Some((ticket, old)) = renewed else {
+            drop(state);
+            return;
+        };
+        state.budget.replace(old, bytes);
+        state.ready.push_first(ticket, chunk);
+        drop(state);
+        if bytes < old {
+            self.room.notify_all();
+        }
+    }
+
+    // For everyone.
+
+    /// Ends the run at once: every call that waits returns, nothing starts any more, and the ready chunks are dropped.
+    pub(crate) fn stop(&self) {
+        let mut state = self.lock();
+        state.stopped = true;
+        let ready = mem::replace(&mut state.ready, Ready::new());
+        drop(state);
+        drop(ready);
+        self.room.notify_all();
+        self.head.notify_all();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+
+    /// The bytes that the reserved slots hold.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.lock().budget.in_flight()
+    }
+
+    /// The most bytes that were in flight so far.
+    pub(crate) fn peak(&self) -> usize {
+        self.lock().budget.peak()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<C, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! The locks that [`order`](crate::order) uses, named in one place: the model checks under `tests/` compile the same source with loom's and
+//! shuttle's types in their stead.
+
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// Runs a single-threaded unit test; loom's and shuttle's types work only inside their own runners, which take this one's place.
+#[cfg(test)]
+pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
+    test();
+}

@@ -1,0 +1,173 @@
+//! `order.rs` under loom: every interleaving, up to a number of preemptions, of small runs.
+
+/// Loom's types in the place of the standard ones.
+mod sync {
+    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use loom::thread;
+
+    pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
+        loom::model(test);
+    }
+}
+
+#[path = "../src"]
+mod source {
+    #[allow(dead_code)]
+    pub(crate) mod order;
+}
+
+mod order_model;
+
+use std::sync::Arc;
+
+use loom::thread;
+use order_model::{Attempt, Plan, Stop, Way};
+use source::order::{Limits, Next, Order};
+
+/// Limits of bytes and started chunks; three slots.
+fn limits(bytes: usize, started: usize) -> Limits {
+    Limits {
+        bytes,
+        slots: 3,
+        started,
+    }
+}
+
+/// Runs the plan in every interleaving with at most so many preemptions.
+fn explore(preemptions: usize, plan: Plan) {
+    explore_with(preemptions, move || plan.run());
+}
+
+/// The same for a run of its own.
+fn explore_with(preemptions: usize, run: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.max_branches = 10_000;
+    model.check(run);
+}
+
+#[test]
+fn two_workers_keep_the_order() {
+    explore(1, Plan::straight(limits(100, 2), 2, &[(1, 1); 3]));
+}
+
+#[test]
+fn a_push_waits_for_each_kind_of_room() {
+    let full = [
+        ("bytes", limits(15, 4), true),
+        (
+            "slots",
+            Limits {
+                slots: 1,
+                ..limits(100, 4)
+            },
+            true,
+        ),
+        ("ready list", limits(100, 1), false),
+    ];
+    for (what, limits, starts) in full {
+        explore_with(3, move || {
+            let order = Arc::new(Order::<char, char>::new(limits));
+            let reader = {
+                let order = Arc::clone(&order);
+                thread::spawn(move || {
+                    if order.push('a', 10).is_ok() {
+                        assert!(!starts || order.start_next().is_some() || order.is_stopped());
+                        assert_eq!(order.push('b', 10), Err('b'), "{what}");
+                    }
+                })
+            };
+            order.stop();
+            reader.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn slots_are_used_again() {
+    explore(2, Plan::straight(limits(100, 4), 1, &[(1, 1); 4]));
+}
+
+#[test]
+fn the_reader_waits_for_bytes() {
+    let chunks = [(6, 3), (6, 6), (4, 4)];
+    explore(2, Plan::straight(limits(10, 2), 1, &chunks));
+    explore(1, Plan::straight(limits(10, 2), 2, &chunks[..2]));
+}
+
+#[test]
+fn a_chunk_beyond_the_budget_goes_alone() {
+    let chunks = [(5, 5), (50, 20), (5, 5)];
+    explore(2, Plan::straight(limits(10, 2), 1, &chunks));
+    explore(1, Plan::straight(limits(10, 2), 2, &chunks[..2]));
+}
+
+#[test]
+fn results_beyond_the_budget_let_the_head_through() {
+    let mut plan = Plan::straight(limits(10, 2), 2, &[(3, 3), (3, 30), (3, 3)]);
+    plan.chunks[0].push(Attempt::new(3, 3, Way::Fill));
+    explore(1, plan);
+}
+
+#[test]
+fn the_flow_goes_on_while_the_writer_is_held_up() {
+    let mut plan = Plan::straight(limits(100, 1), 2, &[(1, 1); 3]);
+    plan.late_writer = true;
+    explore(1, plan.clone());
+    plan.workers = 1;
+    explore(2, plan);
+}
+
+#[test]
+fn bytes_given_back_by_a_fill_let_the_reader_go_on() {
+    let mut plan = Plan::straight(limits(10, 2), 1, &[(10, 2), (8, 8)]);
+    plan.late_writer = true;
+    explore(2, plan);
+}
+
+#[test]
+fn bytes_given_back_by_running_again_let_the_reader_go_on() {
+    explore_with(3, || {
+        let order = Arc::new(Order::<char, char>::new(limits(10, 2)));
+        let reader = {
+            let order = Arc::clone(&order);
+            thread::spawn(move || {
+                order.push('a', 10).unwrap();
+                let (ticket, _) = order.start_next().unwrap();
+                assert!(order.claim(ticket).fill('A', 10));
+                order.push('b', 8).unwrap();
+            })
+        };
+        assert_eq!(order.next(), Next::Result(0, 'A'));
+        order.run_again('a', 2);
+        reader.join().unwrap();
+        assert_eq!(order.in_flight(), 10);
+    });
+}
+
+#[test]
+fn a_lost_chunk_is_reported_and_run_again() {
+    let mut plan = Plan::straight(limits(100, 2), 2, &[(1, 1); 2]);
+    plan.chunks[0] = vec![
+        Attempt::new(1, 1, Way::Lose),
+        Attempt::new(2, 1, Way::Late),
+        Attempt::new(1, 1, Way::Twice),
+    ];
+    explore(1, plan.clone());
+    plan.workers = 1;
+    explore(2, plan);
+}
+
+#[test]
+fn a_stop_wakes_everyone() {
+    for stop in [
+        Stop::Outside,
+        Stop::Worker(1),
+        Stop::Writer(0),
+        Stop::Reader(1),
+    ] {
+        let mut plan = Plan::straight(limits(10, 2), 1, &[(6, 6); 3]);
+        plan.stop = Some(stop);
+        explore(if stop == Stop::Outside { 1 } else { 2 }, plan);
+    }
+}

@@ -1,0 +1,420 @@
+//! Cuts the inputs into chunks, at record ends only. Runs on the reader's thread.
+
+mod chunk;
+pub(crate) mod csv;
+pub(crate) mod fields;
+pub(crate) mod lines;
+pub(crate) mod scan;
+mod size;
+pub(crate) mod spans;
+mod too_long;
+mod top;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use memchr::memchr_iter;
+
+pub use chunk::Chunk;
+pub(crate) use chunk::{Framed, InputInfo};
+pub(crate) use size::ChunkSize;
+pub(crate) use too_long::TooLong;
+
+use crate::control::Control;
+use crate::error::BoxError;
+use crate::format::{Format, Framing};
+use crate::input::{Bytes, Input, InputError, More, OpenOptions, Origin, Recycler};
+use crate::sync::Mutex;
+use scan::{Scanner, Want};
+
+/// What the framer needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct FrameOptions {
+    pub format: Format,
+    pub open: OpenOptions,
+    pub max_record_size: usize,
+    pub limit: u64,
+    pub skip_lines: u64,
+}
+
+/// Why no more chunks come, with the place.
+#[derive(Debug)]
+pub(crate) struct FrameError {
+    pub reason: Reason,
+    pub input: Arc<Path>,
+    /// Which input this is.
+    pub index: usize,
+    /// Bytes of the input before the fault.
+    pub offset: u64,
+    /// Records of the input before the fault.
+    pub records: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum Reason {
+    Open(std::io::Error),
+    Read(std::io::Error),
+    Shrank {
+        from: u64,
+        to: u64,
+    },
+    Modified,
+    /// A wake-up ended the wait for more input.
+    Woken,
+    /// The record at this offset is too long.
+    TooLong(TooLong),
+    HeaderUnclosed,
+    HeaderDiffers {
+        first: Arc<Path>,
+    },
+    Panicked(BoxError),
+}
+
+/// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
+pub(crate) type OpenedInputs = Arc<Mutex<VecDeque<Arc<InputInfo>>>>;
+
+/// Reads the inputs in turn and cuts them.
+pub(crate) struct Framer<'a> {
+    origins: VecDeque<Origin<'a>>,
+    next_index: usize,
+    current: Option<Current<'a>>,
+    opened: OpenedInputs,
+    /// The first header found, and in which input: all others must have the same fields.
+    header: Option<Arc<InputInfo>>,
+    left: u64,
+    /// An error that was met while a chunk was at hand; it comes after that chunk.
+    pending: Option<FrameError>,
+    options: FrameOptions,
+    recycler: Arc<Recycler>,
+    control: Arc<Control>,
+}
+
+/// What the output begins with.
+pub(crate) struct Opening {
+    /// What stands at the top of the first input.
+    pub preamble: Vec<u8>,
+    /// The first input that has a header.
+    pub header: Option<Arc<InputInfo>>,
+    /// The header has no end, and records of another input follow it.
+    pub header_lacks_end: bool,
+}
+
+struct Current<'a> {
+    input: Input<'a>,
+    info: Arc<InputInfo>,
+    scanner: Scanner,
+    records: u64,
+    at_end: bool,
+}
+
+impl<'a> Framer<'a> {
+    pub fn new(
+        origins: Vec<Origin<'a>>,
+        options: FrameOptions,
+        recycler: Arc<Recycler>,
+        control: Arc<Control>,
+    ) -> Framer<'a> {
+        Framer {
+            origins: origins.into(),
+            next_index: 0,
+            current: None,
+            opened: OpenedInputs::default(),
+            header: None,
+            left: options.limit,
+            pending: None,
+            options,
+            recycler,
+            control,
+        }
+    }
+
+    /// For the ordered stage.
+    pub fn opened(&self) -> OpenedInputs {
+        Arc::clone(&self.opened)
+    }
+
+    /// Reads the header of each input that can be opened twice, so that a difference is found before anything is written.
+    pub fn compare_headers(&self) -> Result<(), FrameError> {
+        if !self.options.format.header || self.origins.len() < 2 {
+            return Ok(());
+        }
+        let mut first: Option<Arc<InputInfo>> = None;
+        for path in self.origins.iter().filter_map(regular_file) {
+            let current = self.open(Origin::Path(path.to_owned()), 0)?;
+            match &first {
+                Some(first) => same_header(first, &current.info)?,
+                None if current.info.header.is_some() => first = Some(current.info),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the first input, and further ones until a header is found, if the format has one.
+    pub fn open_first(&mut self) -> Result<Opening, FrameError> {
+        self.open_next()?;
+        let preamble = self
+            .current
+            .as_ref()
+            .map_or_else(Vec::new, |current| current.info.preamble.clone());
+        while self.options.format.header && self.header.is_none() && self.open_next()? {}
+        let lacks_end = match self.header.as_deref() {
+            Some(InputInfo {
+                header: Some(header),
+                ..
+            }) => !self.ends(header.raw()),
+            _ => false,
+        };
+        Ok(Opening {
+            preamble,
+            header: self.header.clone(),
+            header_lacks_end: lacks_end && self.find_more()?,
+        })
+    }
+
+    /// Whether these bytes end as records of this format do.
+    fn ends(&self, bytes: &[u8]) -> bool {
+        match (bytes.last(), self.options.format.framing) {
+            (None, _) => true,
+            (Some(&last), Framing::Nul) => last == 0,
+            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
+            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
+        }
+    }
+
+    /// Goes on to the next input that has bytes after its header, if the current one has none. Whether there is one.
+    fn find_more(&mut self) -> Result<bool, FrameError> {
+        loop {
+            let Some(current) = &mut self.current else {
+                return Ok(false);
+            };
+            let empty = current.input.front().is_empty();
+            if !empty {
+                return Ok(true);
+            }
+            if current.at_end {
+                self.open_next()?;
+            } else {
+                current.read_more(&FIRST_BYTE, self.options.max_record_size)?;
+            }
+        }
+    }
+
+    /// Adds the end that the last record of an input lacks, if records of another input follow.
+    fn add_missing_end(&mut self, framed: &mut Framed) -> Result<(), FrameError> {
+        if self.origins.is_empty() || self.left == 0 || self.ends(&framed.bytes) {
+            return Ok(());
+        }
+        if self.open_next()? && self.find_more()? {
+            let mut bytes = framed.bytes.to_vec();
+            let end = self.options.format.default_end();
+            bytes.extend_from_slice(end);
+            framed.added = end.len();
+            framed.bytes = Bytes::from_vec(bytes, &self.recycler);
+        }
+        Ok(())
+    }
+
+    fn open_next(&mut self) -> Result<bool, FrameError> {
+        self.current = None;
+        let Some(origin) = self.origins.pop_front() else {
+            return Ok(false);
+        };
+        let current = self.open(origin, self.next_index)?;
+        self.next_index += 1;
+        match &self.header {
+            Some(first) => same_header(first, &current.info)?,
+            None if current.info.header.is_some() => self.header = Some(Arc::clone(&current.info)),
+            None => {}
+        }
+        self.opened
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(Arc::clone(&current.info));
+        self.current = Some(current);
+        Ok(true)
+    }
+
+    fn open(&self, origin: Origin<'a>, index: usize) -> Result<Current<'a>, FrameError> {
+        let name = origin.name();
+        let failed = |offset, reason| FrameError {
+            reason,
+            input: Arc::clone(&name),
+            index,
+            offset,
+            records: 0,
+        };
+        let mut input = Input::open(
+            origin,
+            &self.options.open,
+            &self.recycler,
+            &self.control.waker,
+        )
+        .map_err(|error| failed(0, Reason::Open(error)))?;
+        let top = top::read(&mut input, &self.options)
+            .map_err(|(offset, reason)| failed(offset, reason))?;
+        let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
+        let top_lines =
+            memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
+        let info = InputInfo {
+            index,
+            framing: self.options.format.framing,
+            preamble: top.preamble,
+            header: top.header,
+            top_lines: top_lines as u64,
+            watch: input.watch().map(Mutex::new),
+            name,
+        };
+        Ok(Current {
+            input,
+            info: Arc::new(info),
+            scanner: Scanner::new(self.options.format.framing),
+            records: 0,
+            at_end: false,
+        })
+    }
+
+    /// The next chunk, or `None` after the last.
+    pub fn next(&mut self, mut want: Want) -> Result<Option<Framed>, FrameError> {
+        want.flush |= self.pending.is_some();
+        loop {
+            if self.left == 0 || self.control.is_stopped() || self.control.is_draining() {
+                return Ok(None);
+            }
+            let Some(current) = &mut self.current else {
+                if let Some(error) = self.pending.take() {
+                    return Err(error);
+                }
+                if self.open_next()? {
+                    continue;
+                }
+                return Ok(None);
+            };
+            // Every record has a byte at least, so a chunk of fewer bytes than records left can't pass the limit, and need not be
+            // cut record by record.
+            if self.left < want.bytes as u64 || want.records < u64::MAX {
+                want.records = want.records.min(self.left);
+            }
+            let front = current.input.front();
+            if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
+                let mut framed = Framed {
+                    offset: current.input.offset(),
+                    bytes: current.input.take(cut.len),
+                    added: 0,
+                    first: current.records,
+                    records: cut.records,
+                    unclosed: cut.unclosed,
+                    input: Arc::clone(&current.info),
+                    attempt: 0,
+                };
+                current.records += cut.records;
+                self.left -= cut.records.min(self.left);
+                let last = current.at_end && current.input.front().is_empty();
+                if last && cut.unclosed.is_none() {
+                    self.pending = self.add_missing_end(&mut framed).err();
+                }
+                return Ok(Some(framed));
+            }
+            if let Some(error) = self.pending.take() {
+                return Err(error);
+            }
+            if current.at_end {
+                self.current = None;
+                continue;
+            }
+            want.flush = match current.read_more(&want, self.options.max_record_size) {
+                // What came whole before a read failed goes first.
+                Err(error) if matches!(error.reason, Reason::Read(_)) => {
+                    self.pending = Some(error);
+                    true
+                }
+                more => more?,
+            };
+        }
+    }
+}
+
+impl Current<'_> {
+    /// Makes the front longer. Whether the input has nothing more for now.
+    fn read_more(&mut self, want: &Want, max_record_size: usize) -> Result<bool, FrameError> {
+        let have = self.input.front().len();
+        // A front beyond the wanted size without a place to cut is the beginning of one record.
+        if have > want.bytes.max(max_record_size) {
+            let error = TooLong::new(self.input.front(), self.info.framing, max_record_size);
+            return Err(self.failed(Reason::TooLong(error)));
+        }
+        let aim = if have <= want.bytes {
+            want.bytes.saturating_add(READ_AHEAD)
+        } else {
+            have.saturating_mul(2)
+        };
+        match self.input.more(aim) {
+            Ok(More::Ready) => Ok(false),
+            Ok(More::Drained) => Ok(true),
+            Ok(More::End) => {
+                self.at_end = true;
+                Ok(false)
+            }
+            Err(error) => Err(self.failed(error.into())),
+        }
+    }
+
+    fn failed(&self, reason: Reason) -> FrameError {
+        let mut offset = self.input.offset();
+        if let Reason::Read(_) = reason {
+            offset += self.input.front().len() as u64;
+        }
+        FrameError {
+            reason,
+            input: Arc::clone(&self.info.name),
+            index: self.info.index,
+            offset,
+            records: self.records,
+        }
+    }
+}
+
+/// Any chunk at all.
+const FIRST_BYTE: Want = Want {
+    bytes: 1,
+    records: 1,
+    flush: true,
+};
+
+/// Bytes read beyond the wanted size, so that the end of the record that crosses it is mostly at hand.
+const READ_AHEAD: usize = 4096;
+
+impl From<InputError> for Reason {
+    fn from(error: InputError) -> Reason {
+        match error {
+            InputError::Io(error) => Reason::Read(error),
+            InputError::Shrank { from, to } => Reason::Shrank { from, to },
+            InputError::Modified => Reason::Modified,
+            InputError::Stopped => Reason::Woken,
+        }
+    }
+}
+
+/// The path of an input that can be opened twice.
+fn regular_file<'o>(origin: &'o Origin<'_>) -> Option<&'o Path> {
+    match origin {
+        Origin::Path(path) if path.metadata().is_ok_and(|data| data.is_file()) => Some(path),
+        _ => None,
+    }
+}
+
+fn same_header(first: &Arc<InputInfo>, other: &InputInfo) -> Result<(), FrameError> {
+    match (&first.header, &other.header) {
+        (Some(one), Some(two)) if !one.same_fields(two) => Err(FrameError {
+            reason: Reason::HeaderDiffers {
+                first: Arc::clone(&first.name),
+            },
+            input: Arc::clone(&other.name),
+            index: other.index,
+            offset: other.preamble.len() as u64,
+            records: 0,
+        }),
+        _ => Ok(()),
+    }
+}

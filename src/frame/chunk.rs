@@ -1,0 +1,203 @@
+//! A run of whole records: the unit of work.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::buffer::Buffer;
+use crate::control::Control;
+use crate::error::BoxError;
+use crate::format::Framing;
+use crate::frame::spans::{Span, Spans};
+use crate::input::{Bytes, Watch};
+use crate::process::ChunkError;
+use crate::record::{Header, Record};
+use crate::sync::Mutex;
+
+/// A chunk as the reader cut it.
+#[derive(Debug, Clone)]
+pub(crate) struct Framed {
+    pub bytes: Bytes,
+    /// How many bytes at its end the input lacks.
+    pub added: usize,
+    /// Of its first byte in its input.
+    pub offset: u64,
+    /// Records of its input before it.
+    pub first: u64,
+    pub records: u64,
+    /// Where the quote stands that the end of the input left open; its record is the last one.
+    pub unclosed: Option<usize>,
+    pub input: Arc<InputInfo>,
+    pub attempt: u32,
+}
+
+/// What the chunks of one input share.
+#[derive(Debug)]
+pub(crate) struct InputInfo {
+    pub index: usize,
+    pub name: Arc<Path>,
+    pub framing: Framing,
+    pub header: Option<Header>,
+    /// What stands before the header, or before the first record where there is none.
+    pub preamble: Vec<u8>,
+    /// LF bytes in the preamble and the header.
+    pub top_lines: u64,
+    pub watch: Option<Mutex<Watch>>,
+}
+
+impl InputInfo {
+    /// Bytes before the first chunk.
+    pub fn top_bytes(&self) -> u64 {
+        let header = self.header.as_ref().map_or(0, |header| header.raw().len());
+        (self.preamble.len() + header) as u64
+    }
+}
+
+impl Framed {
+    /// The bytes that the input has.
+    pub fn own_bytes(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - self.added]
+    }
+
+    /// The whole chunk, for the work.
+    pub fn view<'c>(&'c self, control: &'c Control) -> Chunk<'c> {
+        Chunk {
+            framed: self,
+            control,
+            range: 0..self.bytes.len(),
+            first: self.first,
+        }
+    }
+}
+
+/// A run of whole records of one input, as [`Process::chunk`](crate::Process::chunk) gets it: a chunk as it was cut, or
+/// a part of one when some of its records have failed.
+#[derive(Clone)]
+pub struct Chunk<'c> {
+    framed: &'c Framed,
+    control: &'c Control,
+    range: Range<usize>,
+    first: u64,
+}
+
+impl<'c> Chunk<'c> {
+    /// All bytes: records, and blank lines that are none.
+    pub fn bytes(&self) -> &'c [u8] {
+        &self.framed.bytes[self.range.clone()]
+    }
+
+    /// The records.
+    pub fn records(&self) -> impl Iterator<Item = Record<'c>> + use<'c> {
+        let chunk = self.clone();
+        self.spans()
+            .zip(0..)
+            .map(move |(span, index)| chunk.record(&span, index))
+    }
+
+    /// The number of the first record in its input, from 1.
+    pub fn first_number(&self) -> u64 {
+        self.first + 1
+    }
+
+    /// The byte offset of the first byte in its input, from 0.
+    pub fn offset(&self) -> u64 {
+        self.framed.offset + self.range.start as u64
+    }
+
+    /// The input's header.
+    pub fn header(&self) -> Option<&'c Header> {
+        self.framed.input.header.as_ref()
+    }
+
+    /// The header as a record, e.g. to [`keep`](Buffer::keep) it.
+    pub fn header_record(&self) -> Option<Record<'c>> {
+        let input = &self.framed.input;
+        input
+            .header
+            .as_ref()
+            .map(|header| header.as_record(&input.name))
+    }
+
+    /// The input's name: its path, or `<stdin>`, `<reader>`.
+    pub fn input(&self) -> &'c Path {
+        &self.framed.input.name
+    }
+
+    /// How often the chunk has been worked on before, from 0.
+    pub fn attempt(&self) -> u32 {
+        self.framed.attempt
+    }
+
+    /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
+    /// failing record wrote can be taken back.
+    ///
+    /// # Errors
+    /// [`ChunkError::Record`] with the first error that `work` returns, [`ChunkError::Stopped`] if the run is stopping.
+    #[inline]
+    pub fn each<W>(&self, out: &mut Buffer, mut work: W) -> Result<(), ChunkError>
+    where
+        W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), BoxError>,
+    {
+        let mut done = self.range.start;
+        for (span, index) in self.spans().zip(0..) {
+            if self.control.is_stopped() {
+                return Err(ChunkError::Stopped);
+            }
+            let record = self.record(&span, index);
+            let place = self.range.start + span.start..self.range.start + span.end;
+            out.gap(done..place.start);
+            done = place.end;
+            out.begin(index, place, record.end());
+            work(&record, out).map_err(|error| ChunkError::Record(index, error))?;
+        }
+        out.end();
+        out.gap(done..self.range.end);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn spans(&self) -> Spans<'c> {
+        Spans::new(self.bytes(), self.framed.input.framing)
+    }
+
+    #[inline]
+    fn record(&self, span: &Span, index: u64) -> Record<'c> {
+        Record {
+            raw: &self.bytes()[span.start..span.end],
+            content: span.content_end - span.start,
+            number: self.first + index + 1,
+            offset: self.offset() + span.start as u64,
+            framing: self.framed.input.framing,
+            header: self.framed.input.header.as_ref(),
+            input: &self.framed.input.name,
+        }
+    }
+
+    /// The part from `start`, a place in the whole chunk, whose first record is the `index`-th of this one.
+    pub(crate) fn rest(&self, start: usize, index: u64) -> Chunk<'c> {
+        self.part(start..self.range.end, index)
+    }
+
+    pub(crate) fn part(&self, range: Range<usize>, index: u64) -> Chunk<'c> {
+        Chunk {
+            range,
+            first: self.first + index,
+            ..self.clone()
+        }
+    }
+
+    /// Places in the whole chunk.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+}
+
+impl std::fmt::Debug for Chunk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chunk")
+            .field("input", &self.input())
+            .field("first_number", &self.first_number())
+            .field("bytes", &self.range.len())
+            .finish()
+    }
+}

@@ -1,0 +1,488 @@
+//! The scanner and the spans against the `csv` crate and against a loop over the bytes.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+use super::*;
+use crate::format::Dialect;
+use crate::frame::fields::{count_fields, fields};
+use crate::frame::spans::{Span, Spans};
+
+/// What a loop over the bytes finds.
+#[derive(Debug, Default)]
+struct Naive {
+    /// Behind each end at which a chunk may end, and whether it ends a record.
+    ends: Vec<(usize, bool)>,
+    spans: Vec<Span>,
+    unclosed: Option<usize>,
+}
+
+fn naive(input: &[u8], framing: Framing) -> Naive {
+    match framing {
+        Framing::Csv(dialect) => naive_csv(input, dialect),
+        _ => naive_lines(input, framing),
+    }
+}
+
+fn naive_lines(input: &[u8], framing: Framing) -> Naive {
+    let mut found = Naive::default();
+    let end = if framing == Framing::Nul { 0 } else { b'\n' };
+    let mut start = 0;
+    while start < input.len() {
+        let stop = input[start..]
+            .iter()
+            .position(|b| *b == end)
+            .map_or(input.len(), |i| start + i);
+        let next = input.len().min(stop + 1);
+        let cr = framing != Framing::Nul && stop < next && stop > start && input[stop - 1] == b'\r';
+        let span = Span {
+            start,
+            content_end: stop - usize::from(cr),
+            end: next,
+        };
+        let blank =
+            framing == Framing::Ndjson && input[start..stop].iter().all(|b| b" \t\r".contains(b));
+        found.ends.push((next, !blank));
+        if !blank {
+            found.spans.push(span);
+        }
+        start = next;
+    }
+    found
+}
+
+#[derive(PartialEq)]
+enum In {
+    RecordStart,
+    FieldStart,
+    Field,
+    Quotes,
+    QuoteInQuotes,
+}
+
+fn naive_csv(input: &[u8], dialect: Dialect) -> Naive {
+    let mut found = Naive::default();
+    let (mut state, mut start, mut opened) = (In::RecordStart, 0, 0);
+    let mut i = 0;
+    while i < input.len() {
+        let b = input[i];
+        let quote = dialect.quote == Some(b);
+        i += 1;
+        if state == In::Quotes {
+            if quote {
+                state = In::QuoteInQuotes;
+            }
+        } else if state == In::QuoteInQuotes && quote && dialect.doubling {
+            state = In::Quotes;
+        } else if b == b'\r' || b == b'\n' {
+            let content_end = i - 1;
+            if b == b'\r' && input.get(i) == Some(&b'\n') {
+                i += 1;
+            }
+            found.ends.push((i, state != In::RecordStart));
+            if state != In::RecordStart {
+                found.spans.push(Span {
+                    start,
+                    content_end,
+                    end: i,
+                });
+            }
+            (state, start) = (In::RecordStart, i);
+        } else if b == dialect.delimiter {
+            state = In::FieldStart;
+        } else if quote && (state == In::RecordStart || state == In::FieldStart) {
+            (state, opened) = (In::Quotes, i - 1);
+        } else {
+            state = In::Field;
+        }
+    }
+    if state != In::RecordStart {
+        found.ends.push((i, true));
+        found.spans.push(Span {
+            start,
+            content_end: i,
+            end: i,
+        });
+    }
+    found.unclosed = (state == In::Quotes).then_some(opened);
+    found
+}
+
+/// The chunks by the rule: last end at or before the size, or the end of the last record wanted, else the first end.
+fn naive_chunks(found: &Naive, want: &Want) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    let (mut start, mut next) = (0, 0);
+    while next < found.ends.len() {
+        let (mut end, mut records, mut taken) = (start, 0, 0);
+        for (stop, record) in &found.ends[next..] {
+            let fits = stop - start <= want.bytes.max(1);
+            if taken > 0 && (!fits || records >= want.records.max(1)) {
+                break;
+            }
+            (end, records, taken) = (*stop, records + u64::from(*record), taken + 1);
+        }
+        next += taken;
+        let unclosed = found
+            .unclosed
+            .filter(|_| next == found.ends.len())
+            .map(|quote| quote - start);
+        cuts.push(Cut {
+            len: end - start,
+            records,
+            unclosed,
+        });
+        start = end;
+    }
+    cuts
+}
+
+/// Feeds the input in pieces of these sizes (again from the first one after the last).
+fn scan(
+    input: &[u8],
+    framing: Framing,
+    wants: &[Want],
+    pieces: &[usize],
+    end_is_seen_late: bool,
+) -> Vec<Cut> {
+    let mut scanner = Scanner::new(framing);
+    let (mut cuts, mut start, mut known, mut ended) = (Vec::new(), 0, 0, false);
+    let mut pieces = pieces.iter().cycle();
+    let mut wants = wants.iter().cycle();
+    loop {
+        let front = &input[start..known];
+        if let Some(cut) = scanner.cut(front, ended, wants.next().expect("endless")) {
+            assert!(
+                cut.len > 0 && cut.len <= front.len(),
+                "{cut:?} of {}",
+                front.len()
+            );
+            start += cut.len;
+            cuts.push(cut);
+        } else if known < input.len() {
+            assert!(!ended);
+            known = input.len().min(known + pieces.next().expect("endless"));
+            ended = known == input.len() && !end_is_seen_late;
+        } else if ended {
+            assert_eq!(start, input.len(), "a rest is left");
+            return cuts;
+        } else {
+            ended = true;
+        }
+    }
+}
+
+/// Contents and fields of each record, by the `csv` crate.
+fn by_csv_crate(input: &[u8], dialect: Dialect) -> Vec<(usize, Vec<Vec<u8>>)> {
+    let mut builder = csv_core::ReaderBuilder::new();
+    builder
+        .delimiter(dialect.delimiter)
+        .double_quote(dialect.doubling)
+        .quoting(dialect.quote.is_some());
+    let mut core = builder.quote(dialect.quote.unwrap_or(b'"')).build();
+    let mut builder = ::csv::ReaderBuilder::new();
+    builder
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(dialect.delimiter)
+        .double_quote(dialect.doubling);
+    builder
+        .quoting(dialect.quote.is_some())
+        .quote(dialect.quote.unwrap_or(b'"'));
+    let mut reader = builder.from_reader(input);
+    let mut at = 0;
+    let (mut out, mut ends) = (vec![0; input.len() + 1], vec![0; input.len() + 2]);
+    let mut records = Vec::new();
+    for record in reader.byte_records() {
+        let fields = record
+            .expect("flexible")
+            .iter()
+            .map(<[u8]>::to_vec)
+            .collect();
+        let (mut result, read, ..) = core.read_record(&input[at..], &mut out, &mut ends);
+        at += read;
+        let mut end = at.saturating_sub(1);
+        if result != csv_core::ReadRecordResult::Record {
+            assert_eq!(at, input.len());
+            (result, ..) = core.read_record(&[], &mut out, &mut ends);
+            end = at;
+        }
+        assert_eq!(result, csv_core::ReadRecordResult::Record);
+        records.push((end, fields));
+    }
+    records
+}
+
+fn dialect() -> impl Strategy<Value = Dialect> {
+    let delimiter = prop_oneof![4 => Just(b','), 1 => Just(b'\t'), 1 => Just(b';'), 1 => Just(b' '), 1 => Just(0)];
+    let quote = prop_oneof![4 => Just(Some(b'"')), 1 => Just(None), 1 => Just(Some(b'\''))];
+    (
+        delimiter,
+        quote,
+        prop_oneof![3 => Just(true), 1 => Just(false)],
+    )
+        .prop_map(|(delimiter, quote, doubling)| Dialect {
+            delimiter,
+            quote,
+            doubling,
+        })
+}
+
+fn framing() -> impl Strategy<Value = Framing> {
+    prop_oneof![6 => dialect().prop_map(Framing::Csv), 1 => Just(Framing::Lines), 1 => Just(Framing::Nul), 3 => Just(Framing::Ndjson)]
+}
+
+/// Bytes that mean something, in single ones and in runs; long runs reach the wide parts of the scans.
+fn input(longest_run: usize) -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![
+        4 => Just(b'"'), 4 => Just(b','), 3 => Just(b'\n'), 3 => Just(b'\r'), 2 => Just(b'\''), 1 => Just(b'\t'), 1 => Just(b';'),
+        1 => Just(b' '), 1 => Just(0), 1 => Just(0x80), 1 => Just(1), 4 => Just(b'a'), 1 => Just(0xef), 1 => Just(b'\\')
+    ];
+    let run = prop_oneof![8 => Just(1), 1 => 1..longest_run];
+    proptest::collection::vec((byte, run), 0..60).prop_map(|runs| {
+        runs.into_iter()
+            .flat_map(|(byte, n)| std::iter::repeat_n(byte, n))
+            .collect()
+    })
+}
+
+fn records() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(u64::MAX), 1 => 0..6u64, 1 => 60..200u64]
+}
+
+fn want() -> impl Strategy<Value = Want> {
+    (
+        prop_oneof![4 => 0..40usize, 1 => 0..2000usize, 1 => Just(usize::MAX)],
+        records(),
+    )
+        .prop_map(|(bytes, records)| Want {
+            bytes,
+            records,
+            flush: false,
+        })
+}
+
+fn pieces() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![
+        proptest::collection::vec(1..4usize, 1..8),
+        proptest::collection::vec(1..600usize, 1..8)
+    ]
+}
+
+/// The spans of the chunks, relative to the input; each chunk's number of them must be the cut's.
+fn spans_of(input: &[u8], framing: Framing, cuts: &[Cut]) -> Vec<Span> {
+    let (mut spans, mut start) = (Vec::new(), 0);
+    for cut in cuts {
+        let found: Vec<_> = Spans::new(&input[start..start + cut.len], framing).collect();
+        assert_eq!(found.len() as u64, cut.records, "chunk at {start}: {cut:?}");
+        spans.extend(found.iter().map(|s| Span {
+            start: s.start + start,
+            content_end: s.content_end + start,
+            end: s.end + start,
+        }));
+        start += cut.len;
+    }
+    spans
+}
+
+fn check_fixed(input: &[u8], framing: Framing, want: Want, pieces: &[usize], late: bool) {
+    let found = naive(input, framing);
+    let cuts = scan(input, framing, &[want], pieces, late);
+    assert_eq!(cuts, naive_chunks(&found, &want));
+    assert_eq!(spans_of(input, framing, &cuts), found.spans);
+}
+
+fn check_any(input: &[u8], framing: Framing, wants: &[Want], pieces: &[usize], late: bool) {
+    let found = naive(input, framing);
+    let cuts = scan(input, framing, wants, pieces, late);
+    let mut at = 0;
+    for cut in &cuts {
+        at += cut.len;
+        assert!(
+            found.ends.iter().any(|(end, _)| *end == at),
+            "no end at {at}"
+        );
+    }
+    assert_eq!(
+        cuts.last()
+            .and_then(|cut| cut.unclosed.map(|quote| at - cut.len + quote)),
+        found.unclosed
+    );
+    assert_eq!(spans_of(input, framing, &cuts), found.spans);
+}
+
+fn check_csv(input: &[u8], dialect: Dialect) {
+    let spans: Vec<_> = Spans::new(input, Framing::Csv(dialect)).collect();
+    let expected = by_csv_crate(input, dialect);
+    let found: Vec<(usize, Vec<Vec<u8>>)> = spans
+        .iter()
+        .map(|span| {
+            (
+                span.content_end,
+                fields(&input[span.start..span.content_end], dialect)
+                    .map(Into::into)
+                    .collect(),
+            )
+        })
+        .collect();
+    assert_eq!(found, expected);
+    for (span, (_, fields)) in spans.iter().zip(&expected) {
+        assert_eq!(
+            count_fields(&input[span.start..span.content_end], dialect),
+            fields.len()
+        );
+    }
+}
+
+fn run(cases: u32) {
+    let seed: u64 = std::env::var("INORDER_SEED").map_or_else(
+        |_| rand_seed(),
+        |s| s.parse().expect("INORDER_SEED is a number"),
+    );
+    println!("INORDER_SEED={seed}");
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new(config);
+    let flushing = (want(), any::<bool>()).prop_map(|(want, flush)| Want { flush, ..want });
+    let case = (
+        input(600),
+        framing(),
+        want(),
+        pieces(),
+        any::<bool>(),
+        proptest::collection::vec(flushing, 1..5),
+    );
+    let result = runner.run(&case, |(input, framing, want, pieces, late, wants)| {
+        check_fixed(&input, framing, want, &pieces, late);
+        check_any(&input, framing, &wants, &pieces, late);
+        if let Framing::Csv(dialect) = framing {
+            check_csv(&input, dialect);
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|e| panic!("{e}"));
+}
+
+fn rand_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
+}
+
+#[test]
+fn records_are_those_of_the_csv_crate_in_any_chunks() {
+    run(2_000);
+}
+
+#[test]
+#[ignore = "long: INORDER_CASES (1,000,000) random inputs"]
+fn records_are_those_of_the_csv_crate_in_any_chunks_long() {
+    run(std::env::var("INORDER_CASES")
+        .map_or(1_000_000, |n| n.parse().expect("INORDER_CASES is a number")));
+}
+
+const CSV: Framing = Framing::Csv(Dialect {
+    delimiter: b',',
+    quote: Some(b'"'),
+    doubling: true,
+});
+
+fn want_bytes(bytes: usize) -> Want {
+    Want {
+        bytes,
+        records: u64::MAX,
+        flush: false,
+    }
+}
+
+#[test]
+fn every_short_input_is_framed_like_the_csv_crate_does() {
+    const BYTES: [u8; 5] = *b"\",\n\ra";
+    for n in 0..5u32.pow(6) {
+        let len = (1..=6).find(|len| n < 5u32.pow(*len)).unwrap_or(6);
+        let input: Vec<u8> = (0..len)
+            .map(|i| BYTES[(n / 5u32.pow(i) % 5) as usize])
+            .collect();
+        for bytes in [1, 3] {
+            check_fixed(&input, CSV, want_bytes(bytes), &[1], n % 2 == 0);
+        }
+        let Framing::Csv(dialect) = CSV else {
+            unreachable!()
+        };
+        check_csv(&input, dialect);
+    }
+}
+
+#[test]
+fn a_cr_waits_for_the_next_byte() {
+    let mut scanner = Scanner::new(CSV);
+    assert_eq!(scanner.cut(b"a\r", false, &want_bytes(1)), None);
+    assert_eq!(
+        scanner.cut(b"a\r\n", false, &want_bytes(1)),
+        Some(Cut {
+            len: 3,
+            records: 1,
+            unclosed: None
+        })
+    );
+    assert_eq!(
+        scanner.cut(b"b\r", true, &want_bytes(1)),
+        Some(Cut {
+            len: 2,
+            records: 1,
+            unclosed: None
+        })
+    );
+}
+
+#[test]
+fn quotes_are_known_from_call_to_call_and_tell_where_they_opened() {
+    let mut scanner = Scanner::new(CSV);
+    let flush = Want {
+        flush: true,
+        ..want_bytes(100)
+    };
+    assert_eq!(
+        scanner.cut(b"x\na,\"b\"", false, &flush).map(|cut| cut.len),
+        Some(2)
+    );
+    assert_eq!(scanner.open_quote(), None);
+    // The quote that closed was the first of a doubled one.
+    assert_eq!(scanner.cut(b"a,\"b\"\"\n\n", false, &flush), None);
+    assert_eq!(scanner.open_quote(), Some(2));
+    let cut = scanner.cut(b"a,\"b\"\"\n\n", true, &want_bytes(100));
+    assert_eq!(
+        cut,
+        Some(Cut {
+            len: 8,
+            records: 1,
+            unclosed: Some(2)
+        })
+    );
+    assert_eq!(scanner.open_quote(), None);
+}
+
+#[test]
+fn an_empty_front_gives_no_chunk() {
+    for framing in [CSV, Framing::Lines, Framing::Nul, Framing::Ndjson] {
+        assert_eq!(Scanner::new(framing).cut(b"", true, &want_bytes(1)), None);
+        assert_eq!(Spans::new(b"", framing).next(), None);
+    }
+}
+
+#[test]
+fn a_record_bound_costs_no_more_than_its_records() {
+    let input = b"1,2\n".repeat(1 << 20);
+    let want = Want {
+        records: 1000,
+        ..want_bytes(usize::MAX)
+    };
+    let mut scanner = Scanner::new(CSV);
+    assert_eq!(
+        scanner.cut(&input, false, &want).map(|cut| cut.len),
+        Some(4000)
+    );
+    assert_eq!(scanner.state.pos, 0, "scanned past the bound");
+}

@@ -1,0 +1,112 @@
+//! How large the next chunk should be.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::frame::scan::Want;
+
+/// The size of chunks: fixed, or growing from one record while chunks finish quickly.
+#[derive(Debug)]
+pub(crate) struct ChunkSize {
+    bytes: AtomicUsize,
+    most: usize,
+    fixed: bool,
+    records: u64,
+    goal: Duration,
+}
+
+impl ChunkSize {
+    pub fn fixed(bytes: usize, records: u64) -> ChunkSize {
+        ChunkSize {
+            goal: Duration::ZERO,
+            bytes: AtomicUsize::new(bytes),
+            most: bytes,
+            fixed: true,
+            records,
+        }
+    }
+
+    /// A chunk should take about as long as `goal`.
+    pub fn adaptive(most: usize, records: u64, goal: Duration) -> ChunkSize {
+        ChunkSize {
+            goal,
+            // The first record end is after the first byte: one record.
+            bytes: AtomicUsize::new(1),
+            most,
+            fixed: false,
+            records,
+        }
+    }
+
+    pub fn want(&self) -> Want {
+        Want {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            records: self.records,
+            flush: false,
+        }
+    }
+
+    /// A chunk of this many bytes took this long.
+    pub fn observe(&self, bytes: usize, busy: Duration) {
+        if self.fixed {
+            return;
+        }
+        let now = self.bytes.load(Ordering::Relaxed);
+        let nanos = busy.as_nanos().max(1);
+        let goal = (bytes as u128).saturating_mul(self.goal.as_nanos()) / nanos;
+        let goal = usize::try_from(goal).unwrap_or(usize::MAX);
+        // One odd chunk moves the size by a factor of two at most. A chunk much smaller than the size now (one of an
+        // earlier time, or the last of an input) says nothing about whether a larger one would do.
+        let next = if goal < now {
+            goal.max(now / 2)
+        } else if bytes < now / 2 {
+            now
+        } else {
+            goal.min(now.saturating_mul(2).max(bytes))
+        };
+        self.bytes
+            .store(next.clamp(1, self.most), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_while_chunks_are_quick() {
+        let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
+        for _ in 0..30 {
+            size.observe(size.want().bytes, Duration::from_nanos(100));
+        }
+        assert_eq!(size.want().bytes, 1 << 20);
+    }
+
+    #[test]
+    fn stays_at_one_record_while_records_are_slow() {
+        let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
+        for _ in 0..30 {
+            size.observe(90, Duration::from_millis(10));
+        }
+        assert_eq!(size.want().bytes, 18);
+    }
+
+    #[test]
+    fn shrinks_when_records_become_slow() {
+        let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
+        for _ in 0..30 {
+            size.observe(size.want().bytes, Duration::from_nanos(100));
+        }
+        for _ in 0..30 {
+            size.observe(size.want().bytes, Duration::from_millis(50));
+        }
+        assert!(size.want().bytes < 1 << 16);
+    }
+
+    #[test]
+    fn fixed_is_fixed() {
+        let size = ChunkSize::fixed(7, 3);
+        size.observe(7, Duration::from_nanos(1));
+        assert_eq!((size.want().bytes, size.want().records), (7, 3));
+    }
+}

@@ -1,0 +1,254 @@
+//! Inputs: bytes come in here, from mapped windows of a file or from reads.
+//!
+//! An [`Input`] shows the bytes that are not framed yet as one slice, its *front*. [`Input::more`] makes the
+//! front longer, [`Input::take`] cuts a chunk off it. Both ways of reading give the same bytes: a mapping that the
+//! system refuses is replaced by reads at the same offset.
+//!
+//! A regular file is processed up to the length it had when it was opened. A [`Watch`] tells the ordered stage
+//! whether it was changed meanwhile.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+mod bytes;
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod mapped;
+mod recycler;
+mod regular;
+mod source;
+mod stream;
+mod waker;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use bytes::Bytes;
+#[cfg(unix)]
+pub(crate) use mapped::guard::set_temporary;
+#[cfg(unix)]
+pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads};
+pub(crate) use recycler::Recycler;
+pub(crate) use source::Origin;
+pub use source::Source;
+pub(crate) use waker::Waker;
+pub(crate) use watch::{Grown, Watch};
+
+#[cfg(unix)]
+use mapped::{Mapped, map_pages};
+use source::Opened;
+use stream::{Feed, Stream};
+
+/// How an input is opened.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(unix), allow(dead_code))]
+pub(crate) struct OpenOptions {
+    /// Map regular files instead of reading them. Whoever sets it promises what `memory_map` asks for.
+    pub map: bool,
+    /// Bytes of one mapped window, made larger when one record needs it.
+    pub window: usize,
+    /// Bytes of the buffer that a stream is read into, made larger when one record needs it.
+    pub block: usize,
+}
+
+/// What [`Input::more`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum More {
+    /// The front is at least as long as wanted, and more may follow.
+    Ready,
+    /// The stream has nothing more for now. The front is shorter than wanted, not empty, and has grown since
+    /// the last time this was said.
+    Drained,
+    /// Nothing follows the front, which may be empty, shorter or longer than wanted. Said as soon as it is known,
+    /// and from then on.
+    End,
+}
+
+/// Why an input can't go on.
+#[derive(Debug)]
+pub(crate) enum InputError {
+    /// A read failed, at the end of the front.
+    Io(io::Error),
+    /// The file had `from` bytes when it was opened and has `to` now.
+    Shrank { from: u64, to: u64 },
+    /// The file was written to, other than by appending.
+    Modified,
+    /// The [`Waker`] was woken, or the output that it watches was closed.
+    Stopped,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputError::Io(error) => error.fmt(f),
+            InputError::Shrank { from, to } => {
+                write!(f, "input shrank from {from} to {to} bytes")
+            }
+            InputError::Modified => f.write_str("input was modified while being read"),
+            InputError::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for InputError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            InputError::Io(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for InputError {
+    fn from(error: io::Error) -> Self {
+        InputError::Io(error)
+    }
+}
+
+/// One open input.
+pub(crate) struct Input<'a> {
+    way: Way<'a>,
+    watch: Option<Watch>,
+    recycler: Arc<Recycler>,
+    waker: Waker,
+    #[cfg(unix)]
+    block: usize,
+}
+
+/// How the bytes come in.
+enum Way<'a> {
+    #[cfg(unix)]
+    Mapped(Mapped),
+    Stream(Stream<'a>),
+}
+
+impl<'a> Input<'a> {
+    /// Opens `origin`. Of a regular file the first bytes are read for its [`Watch`]; nothing else is read yet.
+    pub fn open(
+        origin: Origin<'a>,
+        options: &OpenOptions,
+        recycler: &Arc<Recycler>,
+        waker: &Waker,
+    ) -> io::Result<Input<'a>> {
+        #[cfg(unix)]
+        let name = origin.name();
+        let opened = origin.open()?;
+        let stream = |feed| {
+            Way::Stream(Stream::new(
+                feed,
+                0,
+                options.block,
+                recycler.clone(),
+                waker.clone(),
+            ))
+        };
+        let (way, watch) = match opened {
+            Opened::Regular(regular) => match Watch::new(regular.clone()) {
+                Ok(watch) => {
+                    #[cfg(unix)]
+                    let way = if options.map {
+                        Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
+                    } else {
+                        stream(Feed::Regular(regular))
+                    };
+                    #[cfg(not(unix))]
+                    let way = stream(Feed::Regular(regular));
+                    (way, Some(watch))
+                }
+                // Some file systems of user space call a file regular that can only be read in sequence.
+                Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
+                    (stream(Feed::File(regular.file)), None)
+                }
+                Err(error) => return Err(error),
+            },
+            Opened::Stream(file) => (stream(Feed::pipe(file)), None),
+            Opened::Reader(reader) => (stream(Feed::Reader(reader)), None),
+            Opened::Slice(bytes) => (stream(Feed::Slice(bytes)), None),
+        };
+        Ok(Input {
+            way,
+            watch,
+            recycler: recycler.clone(),
+            waker: waker.clone(),
+            #[cfg(unix)]
+            block: options.block,
+        })
+    }
+
+    /// The unframed bytes at hand.
+    pub fn front(&self) -> &[u8] {
+        match &self.way {
+            #[cfg(unix)]
+            Way::Mapped(mapped) => mapped.front(),
+            Way::Stream(stream) => stream.front(),
+        }
+    }
+
+    /// Offset of the front's first byte in the input. The first byte read has offset 0, also where standard
+    /// input is a file that was read in part before.
+    pub fn offset(&self) -> u64 {
+        match &self.way {
+            #[cfg(unix)]
+            Way::Mapped(mapped) => mapped.offset(),
+            Way::Stream(stream) => stream.offset(),
+        }
+    }
+
+    /// How many bytes a regular file has, as seen when it was opened.
+    #[cfg(test)]
+    pub fn size(&self) -> Option<u64> {
+        self.watch.as_ref().map(Watch::size)
+    }
+
+    /// What the ordered stage needs to see whether a regular file was changed.
+    pub fn watch(&self) -> Option<Watch> {
+        self.watch.clone()
+    }
+
+    /// Makes the front at least `want` bytes long, if the input has as many. Waits for streams; a wait for a pipe,
+    /// a terminal or the like ends when the waker is woken, one inside a caller's reader does not.
+    pub fn more(&mut self, want: usize) -> Result<More, InputError> {
+        if self.waker.is_woken() {
+            return Err(InputError::Stopped);
+        }
+        match &mut self.way {
+            #[cfg(unix)]
+            Way::Mapped(mapped) => match mapped.more(want)? {
+                Some(more) => Ok(more),
+                None => {
+                    self.read_instead();
+                    self.more(want)
+                }
+            },
+            Way::Stream(stream) => stream.more(want),
+        }
+    }
+
+    /// Goes on with reads where a mapping was refused.
+    #[cfg(unix)]
+    fn read_instead(&mut self) {
+        if let Way::Mapped(mapped) = &self.way {
+            self.way = Way::Stream(Stream::new(
+                Feed::Regular(mapped.regular().clone()),
+                mapped.offset(),
+                self.block,
+                self.recycler.clone(),
+                self.waker.clone(),
+            ));
+        }
+    }
+
+    /// Cuts the first `n` bytes off the front, which must have as many.
+    pub fn take(&mut self, n: usize) -> Bytes {
+        if n == 0 {
+            return Bytes::from_vec(Vec::new(), &self.recycler);
+        }
+        match &mut self.way {
+            #[cfg(unix)]
+            Way::Mapped(mapped) => mapped.take(n),
+            Way::Stream(stream) => stream.take(n),
+        }
+    }
+}

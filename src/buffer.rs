@@ -1,0 +1,463 @@
+//! Where the work on a chunk writes: its own bytes, and slices of the input that it keeps.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::format::Dialect;
+use crate::frame::fields;
+use crate::input::{Bytes, Recycler};
+use crate::output::{Output, OutputError, spill_file};
+use crate::record::Record;
+
+/// Shorter kept runs are copied: a slice of its own in a vectored write costs about as much as copying this.
+const SMALLEST_SLICE: usize = 4096;
+
+/// Slices of one chunk; more are copied, so that a vectored write stays one system call.
+const MOST_SLICES: usize = 256;
+
+/// What the work on a record writes. Nothing written drops the record; a failing record's writes are taken back.
+///
+/// [`io::Write`] adds exactly the bytes it is given, and never fails; [`line`](Buffer::line), [`row`](Buffer::row) and
+/// [`serialize`](Buffer::serialize) add the end of the input's record. Output that outgrows its share of the memory goes to an unlinked temporary file.
+pub struct Buffer {
+    own: Vec<u8>,
+    spill: Spill,
+    /// Slices of the input, by where they stand in the stream of own bytes.
+    kept: Vec<Kept>,
+    /// Kept records that touch each other, not yet decided to be copied or to be a slice.
+    run: Range<usize>,
+    input: Option<Bytes>,
+    end: [u8; 2],
+    end_len: usize,
+    mark: Option<Mark>,
+    note: Vec<u8>,
+    settings: Arc<BufferSettings>,
+}
+
+/// What all buffers of a run share.
+pub(crate) struct BufferSettings {
+    pub dialect: Dialect,
+    /// Whether the sink may be given slices of the input.
+    pub slices: bool,
+    /// Whether blank lines are passed on in their place.
+    pub blank_lines: bool,
+    /// Own bytes of one chunk beyond this go to a file.
+    pub spill_at: usize,
+    /// The output's path, beside which that file is made.
+    pub near: Option<std::path::PathBuf>,
+    pub recycler: Arc<Recycler>,
+}
+
+impl BufferSettings {
+    /// Output could not be spilled to a file.
+    pub fn spill_error(&self, source: io::Error) -> OutputError {
+        OutputError {
+            path: self.near.clone().unwrap_or_else(std::env::temp_dir),
+            what: "keep output in a temporary file",
+            source,
+        }
+    }
+}
+
+struct Kept {
+    at: u64,
+    range: Range<usize>,
+}
+
+#[derive(Default)]
+struct Spill {
+    file: Option<File>,
+    len: u64,
+    failed: Option<io::Error>,
+}
+
+/// The state before a record's work began.
+pub(crate) struct Mark {
+    /// The record's place in its chunk.
+    pub index: u64,
+    pub span: Range<usize>,
+    own: u64,
+    kept: usize,
+    run: Range<usize>,
+}
+
+/// A field that the dialect can't hold: it has a delimiter or a line end, and the format has no quoting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowError {
+    field: usize,
+}
+
+impl std::fmt::Display for RowError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "field {} holds a delimiter or a line end, and the format has no quoting",
+            self.field + 1
+        )
+    }
+}
+
+impl std::error::Error for RowError {}
+
+impl Buffer {
+    pub(crate) fn new(input: Option<Bytes>, settings: Arc<BufferSettings>) -> Buffer {
+        Buffer {
+            own: settings.recycler.take(0),
+            spill: Spill::default(),
+            kept: Vec::new(),
+            run: 0..0,
+            input,
+            end: [0; 2],
+            end_len: 0,
+            mark: None,
+            note: Vec::new(),
+            settings,
+        }
+    }
+
+    /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
+    #[inline]
+    pub fn keep(&mut self, record: &Record<'_>) {
+        match self.place_of(record.raw) {
+            Some(place) if self.run.end == place.start && !self.run.is_empty() => {
+                self.run.end = place.end;
+            }
+            Some(place) => {
+                self.settle_run();
+                self.run = place;
+            }
+            None => self.push(record.raw),
+        }
+    }
+
+    /// Writes `content` and the end of the input's record (none where the input's last record has none).
+    #[inline]
+    pub fn line(&mut self, content: &[u8]) {
+        self.settle_run();
+        self.own.extend_from_slice(content);
+        self.push_end();
+    }
+
+    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. Where the
+    /// format is no CSV or TSV, the dialect is a comma and `"`.
+    ///
+    /// # Errors
+    /// A field that the dialect can't hold; then nothing is written.
+    #[inline]
+    pub fn row<I, F>(&mut self, row: I) -> Result<(), RowError>
+    where
+        I: IntoIterator<Item = F>,
+        F: AsRef<[u8]>,
+    {
+        self.settle_run();
+        fields::write_row(&mut self.own, self.settings.dialect, row)
+            .map_err(|field| RowError { field })?;
+        self.push_end();
+        Ok(())
+    }
+
+    /// Writes a value as a CSV record in the run's dialect, by the `csv` crate's rules, and the end of the input's record.
+    ///
+    /// # Errors
+    /// Those of [`csv::Writer::serialize`]; then nothing is written.
+    pub fn serialize<T: Serialize>(&mut self, value: &T) -> Result<(), csv::Error> {
+        let dialect = self.settings.dialect;
+        let mut builder = csv::WriterBuilder::new();
+        builder
+            .has_headers(false)
+            .delimiter(dialect.delimiter)
+            .double_quote(dialect.doubling)
+            // A writer zeroes its buffer each time it is made.
+            .buffer_capacity(512);
+        match dialect.quote {
+            Some(quote) => builder.quote(quote),
+            None => builder.quote_style(csv::QuoteStyle::Never),
+        };
+        let mut writer = builder.from_writer(Vec::new());
+        writer.serialize(value)?;
+        let mut row = writer
+            .into_inner()
+            .map_err(|unflushed| unflushed.into_error())?;
+        row.pop_if(|&mut last| last == b'\n');
+        self.line(&row);
+        Ok(())
+    }
+
+    /// Leaves a note for [`Process::commit`](crate::Process::commit), which sees it in order; a later note replaces an
+    /// earlier one. A chunk with a note keeps its input in memory until it is written, so that it can be run again.
+    pub fn note(&mut self, note: &[u8]) {
+        self.note.clear();
+        self.note.extend_from_slice(note);
+    }
+
+    /// Bytes written so far to this buffer.
+    pub fn len(&self) -> u64 {
+        let slices: usize = self.kept.iter().map(|kept| kept.range.len()).sum();
+        self.own_len() + (slices + self.run.len()) as u64
+    }
+
+    /// Whether nothing is written so far.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    fn own_len(&self) -> u64 {
+        self.spill.len + self.own.len() as u64
+    }
+
+    /// Where in the chunk these bytes lie, if they do.
+    #[inline]
+    fn place_of(&self, raw: &[u8]) -> Option<Range<usize>> {
+        let chunk: &[u8] = self.input.as_deref()?;
+        let start = (raw.as_ptr() as usize).checked_sub(chunk.as_ptr() as usize)?;
+        let end = start.checked_add(raw.len())?;
+        (end <= chunk.len()).then_some(start..end)
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        self.settle_run();
+        self.own.extend_from_slice(bytes);
+        self.spill_if_large();
+    }
+
+    #[inline]
+    fn push_end(&mut self) {
+        self.own.extend_from_slice(&self.end[..self.end_len]);
+        self.spill_if_large();
+    }
+
+    #[inline]
+    fn settle_run(&mut self) {
+        if !self.run.is_empty() {
+            self.settle_run_now();
+        }
+    }
+
+    fn settle_run_now(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        let slice =
+            self.settings.slices && run.len() >= SMALLEST_SLICE && self.kept.len() < MOST_SLICES;
+        if slice {
+            self.kept.push(Kept {
+                at: self.own_len(),
+                range: run,
+            });
+        } else if let Some(input) = &self.input {
+            self.own.extend_from_slice(&input[run]);
+            self.spill_if_large();
+        }
+    }
+
+    #[inline]
+    fn spill_if_large(&mut self) {
+        if self.own.len() >= self.settings.spill_at {
+            self.spill_now();
+        }
+    }
+
+    fn spill_now(&mut self) {
+        if self.spill.failed.is_none()
+            && let Err(error) = self.spill.append(&self.own, self.settings.near.as_deref())
+        {
+            self.spill.failed = Some(error);
+        }
+        // After a failed spill the run ends with that error; until then memory stays bounded.
+        self.own.clear();
+    }
+
+    // What follows is for the worker that drives the chunk.
+
+    /// A record's work begins: what it writes can be taken back.
+    #[inline]
+    pub(crate) fn begin(&mut self, index: u64, span: Range<usize>, end: &[u8]) {
+        self.end_len = end.len();
+        self.end[..end.len()].copy_from_slice(end);
+        self.mark = Some(Mark {
+            index,
+            span,
+            own: self.own_len(),
+            kept: self.kept.len(),
+            run: self.run.clone(),
+        });
+    }
+
+    /// The last begun record's work is done. Gives the record's place in its chunk, if there was one.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Option<u64> {
+        self.mark.take().map(|mark| mark.index)
+    }
+
+    /// Takes back what the record at work has written, and says which it was.
+    pub(crate) fn take_back(&mut self) -> Option<Mark> {
+        let mark = self.mark.take()?;
+        self.kept.truncate(mark.kept);
+        self.run = mark.run.clone();
+        if mark.own >= self.spill.len {
+            self.own.truncate((mark.own - self.spill.len) as usize);
+        } else {
+            self.own.clear();
+            if let Err(error) = self.spill.truncate(mark.own) {
+                self.spill.failed = Some(error);
+            }
+        }
+        Some(mark)
+    }
+
+    /// A point to return to by [`return_to`](Buffer::return_to).
+    pub(crate) fn point(&mut self) -> Mark {
+        Mark {
+            index: 0,
+            span: 0..0,
+            own: self.own_len(),
+            kept: self.kept.len(),
+            run: self.run.clone(),
+        }
+    }
+
+    /// Takes back everything written since that point.
+    pub(crate) fn return_to(&mut self, point: Mark) {
+        self.mark = Some(point);
+        self.take_back();
+    }
+
+    /// Passes on blank lines, which are no records.
+    #[inline]
+    pub(crate) fn gap(&mut self, range: Range<usize>) {
+        if range.is_empty() || !self.settings.blank_lines {
+            return;
+        }
+        if self.run.end == range.start && !self.run.is_empty() {
+            self.run.end = range.end;
+        } else {
+            self.settle_run();
+            self.run = range;
+        }
+    }
+
+    /// The work on the chunk is over; input that is not needed for the output is let go.
+    pub(crate) fn close(&mut self) -> Result<(), io::Error> {
+        self.settle_run();
+        if self.kept.is_empty() && self.note.is_empty() {
+            self.input = None;
+        }
+        match self.spill.failed.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn notes(&self) -> &[u8] {
+        &self.note
+    }
+
+    /// The chunk's bytes, if the buffer still holds them.
+    pub(crate) fn input(&self) -> Option<&Bytes> {
+        self.input.as_ref()
+    }
+
+    /// Memory that the closed buffer holds.
+    pub(crate) fn held(&self) -> usize {
+        self.own.capacity() + self.input.as_ref().map_or(0, |input| input.len())
+    }
+
+    /// Writes everything in its order.
+    pub(crate) fn write_to(&mut self, output: &mut Output<'_>) -> Result<(), OutputError> {
+        let spilled = self.spill.len;
+        if let Some(file) = &mut self.spill.file {
+            file.seek(SeekFrom::Start(0))
+                .map_err(|error| self.settings.spill_error(error))?;
+        }
+        let input: &[u8] = self.input.as_deref().unwrap_or_default();
+        let total = spilled + self.own.len() as u64;
+        let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * self.kept.len() + 1);
+        let mut done = 0;
+        let borders = self
+            .kept
+            .iter()
+            .map(|kept| (kept.at, kept.range.clone()))
+            .chain(std::iter::once((total, 0..0)));
+        for (at, range) in borders {
+            if let Some(file) = &mut self.spill.file
+                && done < spilled
+                && done < at
+            {
+                output.write_all(&mut parts)?;
+                parts.clear();
+                let len = at.min(spilled) - done;
+                output.copy_from(file, len)?;
+                done += len;
+            }
+            if done < at {
+                let start = (done - spilled) as usize;
+                parts.push(IoSlice::new(&self.own[start..(at - spilled) as usize]));
+                done = at;
+            }
+            if !range.is_empty() {
+                parts.push(IoSlice::new(&input[range]));
+            }
+        }
+        output.write_all(&mut parts)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let settings = Arc::clone(&self.settings);
+        settings.recycler.give(std::mem::take(&mut self.own));
+    }
+}
+
+impl Spill {
+    fn append(&mut self, bytes: &[u8], near: Option<&Path>) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(spill_file(near)?),
+        };
+        file.write_all(bytes)?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.len = len;
+        match &mut self.file {
+            Some(file) => {
+                file.set_len(len)?;
+                file.seek(SeekFrom::Start(len)).map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Write for Buffer {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes);
+        Ok(bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.push(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer").field("len", &self.len()).finish()
+    }
+}

@@ -1,0 +1,121 @@
+//! Ending a run early: from outside by a [`StopHandle`], from inside when it fails.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use crate::input::Waker;
+use crate::sync::Mutex;
+
+/// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
+#[derive(Debug, Clone, Default)]
+pub struct StopHandle(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    drain: AtomicBool,
+    abort: AtomicBool,
+    runs: Mutex<Vec<Weak<Control>>>,
+}
+
+impl StopHandle {
+    /// No new chunk is read; what is in flight is finished and written, then the run returns an error of kind
+    /// [`Stopped`](crate::ErrorKind::Stopped). A reader that is no file may first have to return from its `read`.
+    pub fn drain(&self) {
+        self.0.drain.store(true, Ordering::SeqCst);
+        for run in self.runs() {
+            run.waker.wake();
+        }
+    }
+
+    /// The run ends as soon as the records at work are done; what is in flight is thrown away.
+    pub fn abort(&self) {
+        self.0.abort.store(true, Ordering::SeqCst);
+        self.drain();
+        for run in self.runs() {
+            run.stop();
+        }
+    }
+
+    fn runs(&self) -> Vec<Arc<Control>> {
+        let runs = self.0.runs.lock();
+        let runs = runs.unwrap_or_else(std::sync::PoisonError::into_inner);
+        runs.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// A new run takes part.
+    pub(crate) fn enroll(&self) -> Arc<Control> {
+        let control = Arc::new(Control {
+            handle: self.clone(),
+            waker: Waker::default(),
+            stopped: AtomicBool::new(false),
+            order: OnceLock::new(),
+        });
+        let mut runs = self
+            .0
+            .runs
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        runs.retain(|run| run.strong_count() > 0);
+        runs.push(Arc::downgrade(&control));
+        drop(runs);
+        // A stop between the flag's last look and the enrolling would be missed without this.
+        if self.0.abort.load(Ordering::SeqCst) {
+            control.stop();
+        } else if self.0.drain.load(Ordering::SeqCst) {
+            control.waker.wake();
+        }
+        control
+    }
+}
+
+/// One run's way to stop all its parts.
+pub(crate) struct Control {
+    handle: StopHandle,
+    pub waker: Waker,
+    stopped: AtomicBool,
+    order: OnceLock<Arc<dyn Stop>>,
+}
+
+/// The ordered stage's waits, which a stop ends.
+pub(crate) trait Stop: Send + Sync {
+    fn stop(&self);
+}
+
+impl Control {
+    /// Ends all work after the records at hand.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.waker.wake();
+        if let Some(order) = self.order.get() {
+            order.stop();
+        }
+    }
+
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing more is to be read.
+    pub fn is_draining(&self) -> bool {
+        self.handle.0.drain.load(Ordering::SeqCst)
+    }
+
+    pub fn set_order(&self, order: Arc<dyn Stop>) {
+        // A run has one order.
+        let _ = self.order.set(order);
+        if self.stopped.load(Ordering::SeqCst)
+            && let Some(order) = self.order.get()
+        {
+            order.stop();
+        }
+    }
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control")
+            .field("stopped", &self.is_stopped())
+            .finish()
+    }
+}

@@ -1,0 +1,72 @@
+//! Work on the records of a file (lines, CSV, NDJSON) on every core; results in input order, memory constant.
+//!
+//! ```text
+//!  input ──► frame ──► order: reserve a slot ──► ready list ──► pool ──► slot filled ──► order: next in sequence ──► output
+//!  mapped    chunks of   (waits while the         (at most       rayon    (never waits)    (gives its bytes back      writer thread,
+//!  windows   whole       byte budget is full)     `threads`      workers                   after the write)           file / stdout
+//!  or reads  records                              started)       steal
+//!  └──────────── reader's thread ────────────┘                                             └──────── writer's thread ────────┘
+//! ```
+//!
+//! What holds, for every number of threads, chunk size, memory budget and timing:
+//!
+//! - **Order**: the output is what a plain loop over the records would write. So are errors: the first failure in input order is the one
+//!   returned, after everything before it is written.
+//! - **Memory**: at most [`Builder::memory`] bytes are in flight; a slow record or a slow sink stops the reader.
+//! - **Framing**: a CSV record ends where the `csv` crate ends it, quoted line ends included; no guess, no sample. Bytes that the work
+//!   leaves alone stay as they are.
+//! - **Whole or nothing**: a file appears under its name only when it is complete.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let (input, output) = (folder.path().join("in.txt"), folder.path().join("out.txt"));
+//! # std::fs::write(&input, "one\ntwo\n")?;
+//! let summary = inorder::process_file(&input, &output, |record, out| {
+//!     out.line(&record.bytes().to_ascii_uppercase());
+//! })?;
+//! assert_eq!(summary.records, 2);
+//! # assert_eq!(std::fs::read(&output)?, b"ONE\nTWO\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Pipeline::builder`] has the settings: formats, threads, memory, what happens when a record fails.
+
+#![deny(missing_docs)]
+
+mod pipeline;
+
+mod control;
+mod error;
+mod format;
+mod process;
+mod progress;
+mod summary;
+mod sync;
+
+mod buffer;
+mod record;
+
+// In the data's way.
+mod frame;
+mod input;
+mod order;
+mod output;
+
+mod pool;
+mod values;
+
+pub use buffer::{Buffer, RowError};
+pub use control::StopHandle;
+pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
+pub use format::Format;
+pub use frame::Chunk;
+pub use input::Source;
+#[cfg(unix)]
+pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
+pub use output::Sink;
+pub use pipeline::{Builder, OnError, Pipeline, process_file};
+pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
+pub use progress::{Failure, Observer, Progress, Started};
+pub use record::{Fields, Header, Record};
+pub use summary::{ChunkTimes, Summary, WorkerSummary};
+pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};

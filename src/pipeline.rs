@@ -1,0 +1,370 @@
+//! Joins the stages into a run.
+//!
+//! A run has three kinds of threads. The reader's thread frames chunks, reserves a slot in the order for each, and waits when there is no
+//! room: that is the back-pressure. The pool's workers take chunks that the order lets start, fill their slots, and never wait for another
+//! part of the run. The writer's thread takes the results strictly in order, and only when one is written does its room go back
+//! to the reader. Whoever makes room hands over the next chunk: the reader after it pushed one, a worker as its last act, the
+//! writer after it wrote one.
+//!
+//! Reader and writer are plain threads in no pool, so the caller may be a worker of any pool and hold any lock.
+//!
+//! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond's work is done and
+//! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
+
+mod builder;
+mod ordered;
+mod parallel;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use builder::{Builder, OnError};
+
+use crate::buffer::{Buffer, BufferSettings};
+use crate::control::{Control, StopHandle};
+use crate::error::{BoxError, Error, ErrorKind, drop_quietly, panic_text};
+use crate::frame::{ChunkSize, FrameError, FrameOptions, Framer, Reason};
+use crate::input::{OpenOptions, Origin, Recycler, Source};
+use crate::output::{Output, Sink};
+use crate::pool::Work;
+use crate::process::{Each, Outcome, Process};
+use crate::progress::Started;
+use crate::record::Record;
+use crate::summary::Summary;
+use builder::Settings;
+use ordered::{Ordered, Verdict, output_error};
+
+/// Work is done in a plain loop for so long before threads are started.
+const WARM_UP: Duration = Duration::from_millis(1);
+
+/// A chunk should take about this long: long beside what handing it over costs (some 10 µs), short beside what a person or a last
+/// worker waits for.
+const CHUNK_GOAL: Duration = Duration::from_millis(2);
+
+/// A run's settings, ready to be used, any number of times.
+///
+/// ```
+/// use inorder::{Format, Pipeline, Sink, Source};
+///
+/// let pipeline = Pipeline::builder().format(Format::csv()).threads(2).build()?;
+/// let mut out = Vec::new();
+/// let input = b"name,born\nAda,1815\nAlan,1912\n";
+/// let summary = pipeline.run_each(Source::bytes(input), Sink::writer(&mut out), |record, out| {
+///     out.row([record.fields().next().unwrap_or_default().to_ascii_uppercase()])
+/// })?;
+/// assert_eq!(out, b"name,born\nADA\nALAN\n");
+/// assert_eq!(summary.records, 2);
+/// # Ok::<(), inorder::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pipeline {
+    settings: Settings,
+    stop: StopHandle,
+}
+
+impl Pipeline {
+    /// Begins the settings of a pipeline.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Works on each record with a closure, which may return nothing or a `Result`.
+    ///
+    /// # Errors
+    /// As [`run`](Pipeline::run).
+    pub fn run_each<F, R>(
+        &self,
+        source: Source<'_>,
+        sink: Sink<'_>,
+        work: F,
+    ) -> Result<Summary, Error>
+    where
+        F: Fn(&Record<'_>, &mut Buffer) -> R + Sync,
+        R: Outcome,
+    {
+        self.run(source, sink, &Each(work))
+    }
+
+    /// Reads the source, works on its records on the workers' threads, and writes the results in input order.
+    ///
+    /// May be called inside any thread pool, under any lock: it only waits, and neither runs nor steals other work.
+    ///
+    /// # Errors
+    /// The first failure in input order, after everything before it is written; a failing sink, a changed input and an
+    /// [`abort`](StopHandle::abort) end the run at once. A file sink is published only if there is no error.
+    pub fn run<P: Process>(
+        &self,
+        source: Source<'_>,
+        sink: Sink<'_>,
+        process: &P,
+    ) -> Result<Summary, Error> {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            let run = thread
+                .spawn_scoped(scope, || {
+                    catch_unwind(AssertUnwindSafe(|| self.run_here(source, sink, process)))
+                })
+                .map_err(|error| cannot_start(error.into()))?;
+            match run.join().and_then(|caught| caught) {
+                Ok(result) => result,
+                Err(payload) => Err(panicked("the run panicked", payload)),
+            }
+        })
+    }
+
+    /// Ends runs of this pipeline from another thread.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// The run, on the thread that becomes the writer's.
+    fn run_here<P: Process>(
+        &self,
+        source: Source<'_>,
+        sink: Sink<'_>,
+        process: &P,
+    ) -> Result<Summary, Error> {
+        let begun = Instant::now();
+        let settings = &self.settings;
+        let control = self.stop.enroll();
+        let origins = source.inputs();
+        for origin in &origins {
+            origin.check().map_err(|error| {
+                Error::new(ErrorKind::Input, "cannot be opened")
+                    .path(&origin.name())
+                    .because(error)
+            })?;
+        }
+        let output = Output::open(sink).map_err(output_error)?;
+        #[cfg(unix)]
+        if let Some(fd) = output.closed_fd() {
+            control.waker.watch_closed(fd);
+        }
+        #[cfg(unix)]
+        let _temporary = settings
+            .memory_map
+            .then(|| TemporaryName::register(output.temporary().as_deref()));
+        let recycler = Arc::new(Recycler::new(
+            2 * settings.threads + 2,
+            2 * settings.chunk_limit(),
+        ));
+        let buffers = Arc::new(BufferSettings {
+            dialect: settings.dialect(),
+            // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
+            slices: !settings.memory_map || output.is_unpublished_file(),
+            blank_lines: settings.blank_lines,
+            spill_at: settings.spill_at(),
+            near: output.folder().map(ToOwned::to_owned),
+            recycler: Arc::clone(&recycler),
+        });
+        let work = Work::new(
+            process,
+            settings.on_error,
+            settings.max_record_size,
+            Arc::clone(&buffers),
+            Arc::clone(&control),
+        );
+        let total_bytes = origins.iter().map(size_of).sum();
+        let framer = Framer::new(
+            origins,
+            settings.frame_options(),
+            recycler,
+            Arc::clone(&control),
+        );
+        let observer = settings.observer.clone();
+        let mut ordered = Ordered::new(process, output, observer, framer.opened());
+        if let Some(observer) = ordered.observer() {
+            observer.started(&Started {
+                total_bytes,
+                threads: settings.threads,
+                memory: settings.memory as u64,
+            });
+        }
+        let mut run = Run {
+            settings,
+            control: &control,
+            size: settings.chunk_size(),
+            peak: 0,
+        };
+        let result = run.all(framer, &work, &mut ordered, &buffers);
+        let result = result.and_then(|()| run.stopped_early());
+        ordered.end(result, |summary| {
+            summary.threads = if settings.sequential {
+                1
+            } else {
+                settings.threads
+            };
+            summary.peak_in_flight = run.peak;
+            summary.elapsed = begun.elapsed();
+        })
+    }
+}
+
+/// The output's temporary name, if it has one, is known to the guard of mapped reads, which removes it where the process has to die.
+#[cfg(unix)]
+struct TemporaryName;
+
+#[cfg(unix)]
+impl TemporaryName {
+    fn register(path: Option<&std::path::Path>) -> TemporaryName {
+        crate::input::set_temporary(path);
+        TemporaryName
+    }
+}
+
+#[cfg(unix)]
+impl Drop for TemporaryName {
+    fn drop(&mut self) {
+        crate::input::set_temporary(None);
+    }
+}
+
+/// What the parts of one run share.
+struct Run<'r> {
+    settings: &'r Settings,
+    control: &'r Arc<Control>,
+    size: ChunkSize,
+    peak: u64,
+}
+
+impl Run<'_> {
+    fn all<P: Process>(
+        &mut self,
+        mut framer: Framer<'_>,
+        work: &Work<'_, P>,
+        ordered: &mut Ordered<'_, '_, P>,
+        buffers: &Arc<BufferSettings>,
+    ) -> Result<(), Error> {
+        let opened = framer.compare_headers().and_then(|()| framer.open_first());
+        let opening = opened.map_err(|error| ordered.reader_failed(error))?;
+        ordered.begin(&opening, self.settings.output_header, buffers)?;
+        drop(opening);
+        if self.inline(&mut framer, work, ordered)? {
+            return Ok(());
+        }
+        self.parallel(framer, work, ordered)
+    }
+
+    /// The plain loop. Whether it came to the end of the input.
+    fn inline<P: Process>(
+        &mut self,
+        framer: &mut Framer<'_>,
+        work: &Work<'_, P>,
+        ordered: &mut Ordered<'_, '_, P>,
+    ) -> Result<bool, Error> {
+        let mut busy = Duration::ZERO;
+        while self.settings.sequential || busy < WARM_UP {
+            let next = framer.next(self.size.want());
+            let Some(mut framed) = next.map_err(|error| ordered.reader_failed(error))? else {
+                return Ok(true);
+            };
+            loop {
+                let bytes = framed.bytes.len();
+                let done = work.run(framed, 0);
+                busy += done.busy;
+                self.size.observe(bytes, done.busy);
+                let in_flight = bytes + done.output.held();
+                self.peak = self.peak.max(in_flight as u64);
+                match ordered.commit(done, in_flight)? {
+                    Verdict::Written => break,
+                    Verdict::Again(again) => framed = again,
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// A run that ended because it was told to has not done its work.
+    fn stopped_early(&self) -> Result<(), Error> {
+        if self.control.is_stopped() || self.control.is_draining() {
+            return Err(Error::new(ErrorKind::Stopped, "stopped"));
+        }
+        Ok(())
+    }
+}
+
+/// The size of an input, if it is a regular file.
+fn size_of(origin: &Origin<'_>) -> Option<u64> {
+    match origin {
+        Origin::Path(path) => {
+            let data = path.metadata().ok()?;
+            (data.is_file() && data.len() > 0).then_some(data.len())
+        }
+        Origin::Bytes(bytes) => Some(bytes.len() as u64),
+        Origin::Stdin | Origin::Reader(_) => None,
+    }
+}
+
+fn cannot_start(error: BoxError) -> Error {
+    Error::new(ErrorKind::Internal, "threads cannot be started").because(error)
+}
+
+fn panicked(what: &'static str, payload: Box<dyn std::any::Any + Send>) -> Error {
+    let text = panic_text(&*payload);
+    drop_quietly(payload);
+    Error::new(ErrorKind::Panic, what).because(text)
+}
+
+/// A reader's panic, as the error that ends the run after what was read before.
+fn reader_panicked(name: &std::path::Path, payload: Box<dyn std::any::Any + Send>) -> FrameError {
+    let text = panic_text(&*payload);
+    drop_quietly(payload);
+    FrameError {
+        reason: Reason::Panicked(text.into()),
+        input: name.into(),
+        index: usize::MAX,
+        offset: 0,
+        records: 0,
+    }
+}
+
+/// Works on each record of `input` with a closure and writes the results to `output` in input order: lines, all cores, default settings.
+///
+/// The output appears under its name only when it is whole; a file that stood there before is untouched until then.
+///
+/// ```no_run
+/// # fn main() -> Result<(), inorder::Error> {
+/// inorder::process_file("in.txt", "out.txt", |record, out| {
+///     out.line(&record.bytes().to_ascii_uppercase());
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`Pipeline::run`].
+pub fn process_file<R: Outcome>(
+    input: impl AsRef<std::path::Path>,
+    output: impl AsRef<std::path::Path>,
+    work: impl Fn(&Record<'_>, &mut Buffer) -> R + Sync,
+) -> Result<Summary, Error> {
+    Pipeline::builder().build()?.run_each(
+        Source::file(input.as_ref()),
+        Sink::file(output.as_ref()),
+        work,
+    )
+}
+
+impl Settings {
+    fn frame_options(&self) -> FrameOptions {
+        FrameOptions {
+            format: self.format.clone(),
+            open: OpenOptions {
+                map: self.memory_map,
+                window: self.window(),
+                block: self.block(),
+            },
+            max_record_size: self.max_record_size,
+            limit: self.limit,
+            skip_lines: self.skip_lines,
+        }
+    }
+
+    fn chunk_size(&self) -> ChunkSize {
+        match self.chunk_bytes {
+            Some(bytes) => ChunkSize::fixed(bytes, self.chunk_records),
+            None => ChunkSize::adaptive(self.chunk_limit(), self.chunk_records, CHUNK_GOAL),
+        }
+    }
+}

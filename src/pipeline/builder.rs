@@ -1,0 +1,255 @@
+//! The settings of a run.
+
+use std::sync::Arc;
+
+use super::Pipeline;
+use crate::control::StopHandle;
+use crate::error::{Error, ErrorKind};
+use crate::format::{Dialect, Format};
+use crate::progress::Observer;
+
+/// What happens when a record fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnError {
+    /// The run ends with that record's error; everything before it is written.
+    #[default]
+    Stop,
+    /// The record is left out of the output, counted, and told to the [`Observer`].
+    Skip,
+}
+
+/// Settings of a [`Pipeline`], each with a default.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder {
+    settings: Settings,
+}
+
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub format: Format,
+    /// 0 until built: one a core.
+    pub threads: usize,
+    /// 0 until built: the default for the threads.
+    pub memory: usize,
+    pub chunk_bytes: Option<usize>,
+    pub chunk_records: u64,
+    pub max_record_size: usize,
+    pub limit: u64,
+    pub skip_lines: u64,
+    pub output_header: bool,
+    pub blank_lines: bool,
+    pub on_error: OnError,
+    pub sequential: bool,
+    pub memory_map: bool,
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder {
+            settings: Settings {
+                format: Format::lines(),
+                threads: 0,
+                memory: 0,
+                chunk_bytes: None,
+                chunk_records: u64::MAX,
+                max_record_size: 16 << 20,
+                limit: u64::MAX,
+                skip_lines: 0,
+                output_header: true,
+                blank_lines: true,
+                on_error: OnError::Stop,
+                sequential: false,
+                memory_map: false,
+                observer: None,
+            },
+        }
+    }
+}
+
+impl Builder {
+    /// How the input is cut into records. Default: [`Format::lines`].
+    pub fn format(mut self, format: Format) -> Builder {
+        self.settings.format = format;
+        self
+    }
+
+    /// Worker threads. More than there are cores help work that waits. Default, and 0: one a core, as far as affinity and
+    /// cgroup quota allow.
+    pub fn threads(mut self, threads: usize) -> Builder {
+        self.settings.threads = threads;
+        self
+    }
+
+    /// Most bytes in flight, input and output together; a record that is larger goes through alone. Resident memory is about this, the
+    /// output of the chunks at work, and a constant of some 32 MiB. Default, and 0: the larger of 64 MiB and 4 MiB a thread.
+    pub fn memory(mut self, bytes: usize) -> Builder {
+        self.settings.memory = bytes;
+        self
+    }
+
+    /// A fixed chunk size in bytes: a chunk ends at the last record end at or before it, else at the first after it. Default:
+    /// adaptive, from one record to 1 MiB. The output does not depend on it.
+    pub fn chunk_size(mut self, bytes: usize) -> Builder {
+        self.settings.chunk_bytes = Some(bytes);
+        self
+    }
+
+    /// Most records in a chunk. Default: no bound.
+    pub fn chunk_records(mut self, records: u64) -> Builder {
+        self.settings.chunk_records = records;
+        self
+    }
+
+    /// The longest record in bytes, its end included; a longer one ends the run, whatever [`on_error`](Builder::on_error) says.
+    /// Default: 16 MiB.
+    pub fn max_record_size(mut self, bytes: usize) -> Builder {
+        self.settings.max_record_size = bytes;
+        self
+    }
+
+    /// Only so many records are read, of all inputs together. Default: all.
+    pub fn limit(mut self, records: u64) -> Builder {
+        self.settings.limit = records;
+        self
+    }
+
+    /// So many lines (LF) at the top of each input are no records; those of the first input are passed on. Default: 0.
+    pub fn skip_lines(mut self, lines: u64) -> Builder {
+        self.settings.skip_lines = lines;
+        self
+    }
+
+    /// Whether the output gets a header, where the input has one. Default: yes.
+    pub fn output_header(mut self, output_header: bool) -> Builder {
+        self.settings.output_header = output_header;
+        self
+    }
+
+    /// Whether blank lines, which are no records in CSV, TSV and NDJSON, are passed on in their place. Default: yes.
+    pub fn blank_lines(mut self, blank_lines: bool) -> Builder {
+        self.settings.blank_lines = blank_lines;
+        self
+    }
+
+    /// What happens when a record fails. Default: [`OnError::Stop`].
+    pub fn on_error(mut self, on_error: OnError) -> Builder {
+        self.settings.on_error = on_error;
+        self
+    }
+
+    /// A plain loop on one thread: the same result, the reference. Default: no.
+    pub fn sequential(mut self, sequential: bool) -> Builder {
+        self.settings.sequential = sequential;
+        self
+    }
+
+    /// Who is told of the progress. Default: nobody.
+    pub fn observe(mut self, observer: Arc<dyn Observer>) -> Builder {
+        self.settings.observer = Some(observer);
+        self
+    }
+
+    /// Maps regular files instead of reading them. Default: no. Both ways give the same bytes; mapped windows save a copy.
+    ///
+    /// # Safety
+    /// Nobody may change an input file while a run reads it. A file that is cut short can end the process with SIGBUS (see
+    /// [`guard_mapped_reads`](crate::guard_mapped_reads)), and bytes that change under a `&[u8]` are undefined behaviour.
+    #[allow(
+        unsafe_code,
+        reason = "the promise can only be the caller's; nothing unsafe happens here"
+    )]
+    pub unsafe fn memory_map(mut self, memory_map: bool) -> Builder {
+        self.settings.memory_map = memory_map;
+        self
+    }
+
+    /// # Errors
+    /// Of kind [`Config`](ErrorKind::Config): a dialect whose delimiter and quote are equal, CR, LF or above 0x7F; a size,
+    /// number of records in a chunk, or longest record of 0.
+    pub fn build(self) -> Result<Pipeline, Error> {
+        let mut settings = self.settings;
+        let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
+        if let Some(reason) = settings.format.refuse() {
+            return refuse(reason);
+        }
+        for (size, name) in [
+            (settings.chunk_bytes.unwrap_or(1), "chunk size"),
+            (
+                settings.chunk_records.min(1) as usize,
+                "number of records in a chunk",
+            ),
+            (settings.max_record_size, "longest record"),
+        ] {
+            if size == 0 {
+                return refuse(format!("the {name} must be at least 1"));
+            }
+        }
+        if settings.threads == 0 {
+            settings.threads =
+                std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        }
+        if settings.memory == 0 {
+            settings.memory = settings.threads.saturating_mul(4 << 20).max(64 << 20);
+        }
+        Ok(Pipeline {
+            settings,
+            stop: StopHandle::default(),
+        })
+    }
+}
+
+impl Settings {
+    /// The dialect in which rows are written.
+    pub fn dialect(&self) -> Dialect {
+        self.format.dialect().unwrap_or(Dialect {
+            delimiter: b',',
+            quote: Some(b'"'),
+            doubling: true,
+        })
+    }
+
+    /// The largest chunk: each worker should have several in flight.
+    pub fn chunk_limit(&self) -> usize {
+        let fair = self.memory / self.threads.saturating_mul(4).max(1);
+        self.chunk_bytes.unwrap_or(fair.clamp(4 << 10, 1 << 20))
+    }
+
+    /// Own output of one chunk in memory.
+    pub fn spill_at(&self) -> usize {
+        (self.memory / self.threads.saturating_mul(2).max(1)).max(1 << 20)
+    }
+
+    /// The size of a mapped window: several chunks, and a fraction of the memory, because a window stays as long as one of
+    /// its chunks does.
+    pub fn window(&self) -> usize {
+        (self.memory / 8).clamp(1 << 20, 8 << 20)
+    }
+
+    /// The size of a stream's buffer: one chunk, and what it takes to see that chunk's end.
+    pub fn block(&self) -> usize {
+        self.chunk_limit().clamp(64 << 10, 16 << 20) + (64 << 10)
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("format", &self.format)
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .field("chunk_bytes", &self.chunk_bytes)
+            .field("chunk_records", &self.chunk_records)
+            .field("max_record_size", &self.max_record_size)
+            .field("limit", &self.limit)
+            .field("skip_lines", &self.skip_lines)
+            .field("output_header", &self.output_header)
+            .field("blank_lines", &self.blank_lines)
+            .field("on_error", &self.on_error)
+            .field("sequential", &self.sequential)
+            .field("memory_map", &self.memory_map)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,71 @@
+//! What a run reports while it goes on: the library reports, the program draws.
+
+use crate::error::{FailureKind, Position};
+
+/// Is told of a run's progress. All calls come from the ordered stage, one at a time, in input order; a slow observer
+/// slows the run, and a panicking one ends it.
+pub trait Observer: Send + Sync {
+    /// The inputs and the output are open.
+    fn started(&self, run: &Started) {
+        let _ = run;
+    }
+
+    /// A chunk was written.
+    fn progress(&self, progress: &Progress) {
+        let _ = progress;
+    }
+
+    /// A record failed and was left out ([`OnError::Skip`](crate::OnError::Skip)).
+    fn failed(&self, failure: &Failure<'_>) {
+        let _ = failure;
+    }
+
+    /// Something worth knowing that is no failure.
+    fn note(&self, note: &str) {
+        let _ = note;
+    }
+}
+
+/// What is known when a run starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Started {
+    /// The inputs' size in bytes, if all are regular files.
+    pub total_bytes: Option<u64>,
+    /// Worker threads.
+    pub threads: usize,
+    /// Most bytes in flight.
+    pub memory: u64,
+}
+
+/// How far a run is: everything up to here is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Records done, failed ones included.
+    pub records: u64,
+    /// Bytes of input done.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Records that failed.
+    pub failed: u64,
+    /// Bytes in flight now.
+    pub in_flight: u64,
+    /// Which input this is, from 0.
+    pub input: usize,
+}
+
+/// A record that failed.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Failure<'a> {
+    /// The record's place.
+    pub position: &'a Position,
+    /// Why it failed.
+    pub kind: FailureKind,
+    /// The error itself.
+    pub error: &'a (dyn std::error::Error + Send + Sync + 'static),
+    /// How many times it was tried.
+    pub attempts: u32,
+}

@@ -1,0 +1,88 @@
+//! The figures of a run.
+
+use std::time::Duration;
+
+/// What a run did. `records = processed + skipped + rejected`, always.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Records read (headers and blank lines are none).
+    pub records: u64,
+    /// Records whose result is in the output.
+    pub processed: u64,
+    /// Records that failed and were left out.
+    pub skipped: u64,
+    /// Records that failed and were set aside.
+    pub rejected: u64,
+    /// Lines read: LF bytes, headers included.
+    pub lines: u64,
+    /// Bytes read from the inputs, headers included.
+    pub bytes_in: u64,
+    /// Bytes written to the output.
+    pub bytes_out: u64,
+    /// Chunks written.
+    pub chunks: u64,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    /// Wall clock time of the run.
+    pub elapsed: Duration,
+    /// Worker threads.
+    pub threads: usize,
+    /// Most bytes in flight at one moment.
+    pub peak_in_flight: u64,
+    /// One entry a worker. Work done before the pool starts, and that of a sequential run, counts for the first.
+    pub workers: Vec<WorkerSummary>,
+    /// How long chunks were worked on.
+    pub chunk_times: ChunkTimes,
+    /// Things worth knowing that were no failure, e.g. an input that grew meanwhile.
+    pub notes: Vec<String>,
+}
+
+/// What one worker did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerSummary {
+    /// Time spent on chunks.
+    pub busy: Duration,
+    /// Chunks worked on.
+    pub chunks: u64,
+}
+
+/// The working times of chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChunkTimes {
+    /// The shortest.
+    pub min: Duration,
+    /// The mean.
+    pub mean: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Summary {
+    /// Counts a chunk that `worker` worked on for `busy`.
+    pub(crate) fn add_chunk(&mut self, worker: usize, busy: Duration) {
+        if self.workers.len() <= worker {
+            self.workers.resize(worker + 1, WorkerSummary::default());
+        }
+        let entry = &mut self.workers[worker];
+        entry.busy += busy;
+        entry.chunks += 1;
+        let times = &mut self.chunk_times;
+        times.min = if self.chunks == 0 {
+            busy
+        } else {
+            times.min.min(busy)
+        };
+        times.max = times.max.max(busy);
+        self.chunks += 1;
+    }
+
+    /// Fills in what is derived from the counted rest.
+    pub(crate) fn complete(&mut self) {
+        let busy: Duration = self.workers.iter().map(|worker| worker.busy).sum();
+        let chunks = u32::try_from(self.chunks).unwrap_or(u32::MAX);
+        self.chunk_times.mean = busy.checked_div(chunks).unwrap_or_default();
+    }
+}

@@ -1,0 +1,333 @@
+//! What was typed. Parsing does nothing else; what follows from it is in `plan`.
+
+use std::path::PathBuf;
+
+use clap::builder::ArgPredicate;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use super::help;
+use super::units;
+use super::work::Work;
+
+/// Work on a file record by record on every core: output in input order, memory constant however large the file is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "inorder",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Run `inorder COMMAND --help` for all options and examples.",
+    after_long_help = help::PROGRAM
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Join the inputs, unchanged, with one header; with --work spend time on every record first
+    ///
+    /// Joins the inputs, unchanged, with one header. With --work it spends time on every record first: the proof of
+    /// order (the output compares equal to the input) and a load to try threads and memory with.
+    #[command(alias = "simulate", after_long_help = help::CAT)]
+    Cat(CatArgs),
+    /// Count and validate: records, fields, lines, bytes, and the first faults with their position
+    ///
+    /// Counts records, fields, lines and bytes, and looks for faults: CSV and TSV rows whose number of fields is not the
+    /// header's (without a header: that of the input's first record), quotes that are never closed, NDJSON lines that
+    /// are not JSON as RFC 8259 has it. Status 3 if there are any.
+    #[command(after_long_help = help::CHECK)]
+    Check(CheckArgs),
+    /// Print the completion script of a shell
+    #[command(after_long_help = help::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of the program, or of one command, in roff
+    #[command(after_long_help = help::MAN)]
+    Man {
+        /// The command; without it the page is the whole program's
+        command: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CatArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Where the result goes; `-` is standard output
+    ///
+    /// A file appears under its name only when it is whole. It may be one of the inputs. Devices and FIFOs are written
+    /// directly.
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath, default_value = "-", hide_default_value = true)]
+    #[arg(help_heading = "Output")]
+    pub output: PathBuf,
+    /// Write no header
+    #[arg(long, help_heading = "Output")]
+    pub no_output_header: bool,
+    /// What becomes of a record that fails: it ends the run, or it is left out (and the status is 3)
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "stop",
+        help_heading = "Work"
+    )]
+    pub on_error: OnErrorArg,
+    /// Time to spend on every record: none, fib:N, fib:N..M, sleep:D, sleep:D..E, fail:RATE, several by commas
+    ///
+    /// What falls to a record of a range or a rate is drawn from its number: the same every run. `fail:RATE` is the share
+    /// of records that fail, such as 1%. For work that waits (sleep) use more threads than cores: -j 64.
+    #[arg(
+        long,
+        value_name = "WORK",
+        default_value = "none",
+        help_heading = "Work"
+    )]
+    pub work: Work,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Show the first N faults (all are counted)
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    pub faults: u64,
+    /// Print the report as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// Files to read, one after another as one sequence; `-`, or none, is standard input
+    #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+    /// Take the names of the inputs from FILE (`-` is standard input), each ended by a NUL byte
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "inputs")]
+    #[arg(help_heading = "Input")]
+    pub files0_from: Option<PathBuf>,
+    /// The format [default: by the first input's name: .csv, .tsv .tab, .ndjson .jsonl .json; else lines]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        help_heading = "Input",
+        hide_possible_values = false
+    )]
+    pub from: Option<FormatArg>,
+    /// The byte between two fields; `tab`, `\t` and `\x01` are understood [default: comma for csv, tab for tsv]
+    #[arg(short, long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub delimiter: Option<u8>,
+    /// The byte that quotes a field [default: " for csv, none for tsv]
+    #[arg(long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub quote: Option<u8>,
+    /// Quotes are plain data
+    #[arg(long, conflicts_with = "quote", help_heading = "Input")]
+    pub no_quoting: bool,
+    /// The first record of CSV or TSV is no header
+    #[arg(long, alias = "no-headers", help_heading = "Input")]
+    pub no_header: bool,
+    /// Lines at the top of each input that are no records (cat passes on those of the first input)
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(help_heading = "Input")]
+    pub skip_lines: u64,
+    /// Only the first N records; the output is whole
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    pub limit: Option<u64>,
+    /// Read the inputs instead of mapping them
+    #[arg(long, help_heading = "Input")]
+    pub no_mmap: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Threads and memory")]
+pub struct RunArgs {
+    /// Workers; 0 is one a core. May exceed the cores for work that waits
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Bytes in flight, input and output together [default: 64 MiB, or 4 MiB a worker if that is more]
+    ///
+    /// Resident memory is about this, plus the output of the chunks in work, plus 32 MiB.
+    /// Sizes: 64k, 10M, 2G, KiB, MiB, GiB are powers of 1024; kB, MB, GB of 1000; a bare number is bytes.
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub memory: Option<usize>,
+    /// At most N records in a chunk
+    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub records: Option<u64>,
+    /// A fixed chunk size [default: chunks grow while they finish quickly, to at most 1 MiB]
+    ///
+    /// The output never depends on it.
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub chunk_size: Option<usize>,
+    /// A longer record ends the run, whatever --on-error says [default: 16MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub max_record_size: Option<usize>,
+    /// The plain loop on one thread: the same result, as a reference
+    #[arg(long)]
+    pub sequential: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is shown")]
+pub struct ShowArgs {
+    /// The progress bar on standard error; auto draws on a terminal only, always writes plain lines elsewhere
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(default_value_if("quiet", ArgPredicate::IsPresent, "never"))]
+    pub progress: ProgressArg,
+    /// No progress, notes or summary; errors are shown all the same
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Write the run's figures there as JSON, also when it fails; `-` is standard output
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub stats: Option<PathBuf>,
+}
+
+/// `--from`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Lines that end with LF
+    Lines,
+    /// Comma-separated values, quoted with "
+    Csv,
+    /// Tab-separated values, no quoting
+    Tsv,
+    /// One JSON value a line
+    #[value(alias = "jsonl")]
+    Ndjson,
+    /// Records that end with a NUL byte
+    Nul,
+}
+
+/// `--on-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnErrorArg {
+    /// It ends the run
+    Stop,
+    /// It is left out
+    Skip,
+}
+
+/// `--progress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressArg {
+    /// A bar on a terminal, nothing elsewhere
+    Auto,
+    /// Plain lines where there is no terminal
+    Always,
+    /// Nothing
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    fn parse(line: &str) -> Result<Command, clap::Error> {
+        Cli::try_parse_from(line.split(' ')).map(|cli| cli.command)
+    }
+
+    fn cat(line: &str) -> CatArgs {
+        match parse(line) {
+            Ok(Command::Cat(args)) => args,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults() {
+        let args = cat("inorder cat");
+        assert!(args.input.inputs.is_empty());
+        assert_eq!(args.output, PathBuf::from("-"));
+        assert_eq!(args.on_error, OnErrorArg::Stop);
+        assert_eq!(args.work, Work::default());
+        assert_eq!(
+            (args.run.threads, args.run.memory, args.run.records),
+            (0, None, None)
+        );
+        assert_eq!(args.show.progress, ProgressArg::Auto);
+    }
+
+    #[test]
+    fn all_options_of_cat() {
+        let args = cat(
+            "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
+             --no-mmap --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
+        );
+        assert_eq!(
+            args.input.inputs,
+            ["a.csv", "-", "b.csv"].map(PathBuf::from)
+        );
+        assert_eq!(args.input.from, Some(FormatArg::Tsv));
+        assert_eq!(
+            (args.input.delimiter, args.input.quote),
+            (Some(b'\t'), Some(b'\''))
+        );
+        assert!(args.input.no_header && args.input.no_mmap && args.no_output_header);
+        assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
+        assert_eq!(args.run.threads, 64);
+        assert_eq!(args.run.memory, Some(16 << 20));
+        assert_eq!(
+            (args.run.records, args.run.chunk_size),
+            (Some(5), Some(64 << 10))
+        );
+        assert_eq!(args.run.max_record_size, Some(1 << 20));
+        assert!(args.run.sequential);
+        assert_eq!(args.show.progress, ProgressArg::Always);
+    }
+
+    #[test]
+    fn odd_but_right() {
+        assert_eq!(cat("inorder cat -d - x").input.delimiter, Some(b'-'));
+        assert_eq!(cat("inorder cat -d, x").input.delimiter, Some(b','));
+        assert_eq!(cat("inorder cat -- -f").input.inputs, [PathBuf::from("-f")]);
+        assert_eq!(cat("inorder cat -q").show.progress, ProgressArg::Never);
+        assert_eq!(
+            cat("inorder cat -q --progress always").show.progress,
+            ProgressArg::Always
+        );
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for line in [
+            "inorder cat --from xml",
+            "inorder cat -d ab",
+            "inorder cat --quote \" --no-quoting",
+            "inorder cat -N 0",
+            "inorder cat --memory lots",
+            "inorder cat --work fib:x",
+            "inorder cat --on-error reject",
+            "inorder cat --files0-from names x.csv",
+            "inorder cat --nonsense",
+            "inorder check -o out",
+            "inorder nonsense",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+        assert_eq!(
+            parse("inorder --help").unwrap_err().kind(),
+            ErrorKind::DisplayHelp
+        );
+    }
+}

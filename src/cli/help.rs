@@ -1,0 +1,97 @@
+//! The examples of `--help`, which run on the sample data, and the pages made from the definition of the options.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::args::Cli;
+use super::status::usage;
+use super::streams;
+
+pub const PROGRAM: &str = "\
+Examples:
+  inorder cat --work fib:20 data/flights-sample.csv -o out.csv
+  inorder check data/flights-sample.csv
+
+Status:
+  0  done; also when the reader of standard output went away
+  1  failed: no output file was made or changed
+  2  what was typed can't be done
+  3  done, but records were left out, or check found faults";
+
+pub const CAT: &str = "\
+Examples:
+  Every row goes over all cores and the output is the input, byte for byte:
+    inorder cat --work fib:1..18 data/flights-sample.csv -o out.csv
+    cmp data/flights-sample.csv out.csv
+
+  Two files with the same header as one, with one header:
+    inorder cat data/flights-sample.csv data/flights-sample.csv -o both.csv
+
+  The first 100 rows of a stream, without the header:
+    inorder cat --from csv --limit 100 --no-output-header < data/flights-sample.csv
+
+  Work that waits goes on more threads than there are cores:
+    inorder cat --work sleep:10ms -j 64 --limit 640 data/flights-sample.csv -o out.csv
+
+  One record in a hundred fails and is left out (status 3):
+    inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv";
+
+pub const CHECK: &str = "\
+Examples:
+  inorder check data/flights-sample.csv
+  inorder check --json data/quoted.csv
+  inorder check --from csv --no-header --faults 3 - < data/flights-sample.csv
+  inorder check data/events.ndjson";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  inorder completions bash > inorder.bash
+  inorder completions zsh > _inorder";
+
+pub const MAN: &str = "\
+Examples:
+  inorder man > inorder.1
+  inorder man cat > inorder-cat.1";
+
+/// Prints the completion script.
+pub fn completions(shell: Shell) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "inorder", &mut script);
+    streams::print(&script)
+}
+
+/// Prints the manual page of the program or of one of its commands.
+pub fn man(command: Option<&str>) -> anyhow::Result<()> {
+    let mut program = Cli::command();
+    // Gives the commands their full names, such as `inorder-cat`.
+    program.build();
+    let subject = match command {
+        None => program,
+        Some(name) => {
+            let found = program.find_subcommand(name);
+            found
+                .ok_or_else(|| usage(format!("there is no command {name:?}")))?
+                .clone()
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(subject).render(&mut page)?;
+    streams::print(&page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_long_help().map(ToString::to_string);
+            assert!(
+                help.is_some_and(|help| help.contains("Examples:\n")),
+                "{}",
+                command.get_name()
+            );
+        }
+    }
+}

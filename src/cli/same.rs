@@ -1,0 +1,117 @@
+//! Files that must not be one: an input and the output or report that would overwrite it.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+
+use super::escape;
+use super::plan::InputName;
+use super::status::usage;
+
+/// Refuses an input that is the regular file that standard output goes to: it would be read while it is written.
+///
+/// An output that is named with `--output` may be an input: it gets its name only when it is whole.
+pub fn refuse_input_as_stdout(inputs: &[InputName]) -> anyhow::Result<()> {
+    let Some(stdout) = stdout_file() else {
+        return Ok(());
+    };
+    let Some(input) = inputs
+        .iter()
+        .find(|input| identity(input) == Some(stdout.id))
+    else {
+        return Ok(());
+    };
+    let emptied = if stdout.size == 0 {
+        ": the shell has emptied it; name the output with --output instead of > next time"
+    } else {
+        ": name the output with --output instead of > or >>"
+    };
+    Err(usage(format!(
+        "{}: input file is standard output{emptied}",
+        input.shown()
+    )))
+}
+
+/// Refuses a path for figures that is an input or the output.
+pub fn refuse_stats_over(
+    stats: &Path,
+    inputs: &[InputName],
+    output: Option<&Path>,
+) -> anyhow::Result<()> {
+    let same_name = output == Some(stats);
+    let id = fs::metadata(stats).ok().and_then(|found| file_id(&found));
+    let same_file = id.is_some()
+        && (inputs.iter().any(|input| identity(input) == id)
+            || output.is_some_and(|path| path_id(path) == id)
+            || stdout_file().is_some_and(|stdout| Some(stdout.id) == id));
+    if same_name || same_file {
+        return Err(usage(format!(
+            "{}: --stats would overwrite an input or the output",
+            escape::name(stats)
+        )));
+    }
+    Ok(())
+}
+
+/// Device and inode of a regular file.
+type FileId = (u64, u64);
+
+struct StdoutFile {
+    id: FileId,
+    size: u64,
+}
+
+fn identity(input: &InputName) -> Option<FileId> {
+    match input {
+        InputName::Path(path) => path_id(path),
+        InputName::Stdin => stdin_id(),
+    }
+}
+
+fn path_id(path: &Path) -> Option<FileId> {
+    fs::metadata(path).ok().and_then(|found| file_id(&found))
+}
+
+#[cfg(unix)]
+fn file_id(found: &Metadata) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    found.is_file().then(|| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Metadata) -> Option<FileId> {
+    None
+}
+
+#[cfg(unix)]
+fn stdin_id() -> Option<FileId> {
+    regular(rustix::stdio::stdin()).map(|file| file.id)
+}
+
+#[cfg(unix)]
+fn stdout_file() -> Option<StdoutFile> {
+    regular(rustix::stdio::stdout())
+}
+
+#[cfg(unix)]
+fn regular(fd: rustix::fd::BorrowedFd<'_>) -> Option<StdoutFile> {
+    use rustix::fs::{FileType, fstat};
+    // The types of these fields differ between systems.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    fstat(fd)
+        .ok()
+        .filter(|found| FileType::from_raw_mode(found.st_mode).is_file())
+        .map(|found| StdoutFile {
+            id: (found.st_dev as u64, found.st_ino as u64),
+            size: found.st_size as u64,
+        })
+}
+
+#[cfg(not(unix))]
+fn stdin_id() -> Option<FileId> {
+    None
+}
+
+#[cfg(not(unix))]
+fn stdout_file() -> Option<StdoutFile> {
+    None
+}

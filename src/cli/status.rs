@@ -1,0 +1,136 @@
+//! Exit statuses.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use inorder::ErrorKind;
+
+/// How the program ends. The numbers are part of its interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// All is done; also when the reader of the output went away.
+    Done = 0,
+    /// The run failed.
+    Failed = 1,
+    /// What was typed can't be done.
+    Usage = 2,
+    /// Done, but records were left out, or `check` found faults.
+    Faults = 3,
+}
+
+impl Status {
+    /// The status of a run that ended with this error.
+    pub fn of(error: &anyhow::Error) -> Status {
+        if error.is::<UsageError>() {
+            return Status::Usage;
+        }
+        match error.downcast_ref::<inorder::Error>() {
+            Some(error) if matches!(error.kind(), ErrorKind::Config) => Status::Usage,
+            Some(error) if matches!(error.kind(), ErrorKind::Output) && is_broken_pipe(error) => {
+                Status::Done
+            }
+            Some(_) => Status::Failed,
+            None if error
+                .downcast_ref::<StdoutError>()
+                .is_some_and(|error| is_broken_pipe(error)) =>
+            {
+                Status::Done
+            }
+            None => Status::Failed,
+        }
+    }
+
+    /// The status of a run that went to its end, with so many records left out.
+    pub fn with_faults(faults: u64) -> Status {
+        if faults == 0 {
+            Status::Done
+        } else {
+            Status::Faults
+        }
+    }
+
+    /// The number that the caller of the program sees.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status.number())
+    }
+}
+
+fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| (*error).source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// What was typed can't be done: status 2.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for UsageError {}
+
+/// A usage error, ready to be returned.
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
+    UsageError(message.into()).into()
+}
+
+/// The program's own text could not be written to standard output.
+#[derive(Debug)]
+pub struct StdoutError(pub io::Error);
+
+impl fmt::Display for StdoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<stdout>: write: {}", self.0)
+    }
+}
+
+impl StdError for StdoutError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let numbers =
+            [Status::Done, Status::Failed, Status::Usage, Status::Faults].map(Status::number);
+        assert_eq!(numbers, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn of_what_went_wrong() {
+        let pipe = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Status::of(&usage("no")), Status::Usage);
+        assert_eq!(Status::of(&usage("no").context("more")), Status::Usage);
+        assert_eq!(Status::of(&anyhow::anyhow!("no")), Status::Failed);
+        assert_eq!(Status::of(&StdoutError(pipe()).into()), Status::Done);
+        assert_eq!(
+            Status::of(&StdoutError(io::Error::other("full")).into()),
+            Status::Failed
+        );
+        // A broken pipe that is not the output's is a failure.
+        assert_eq!(Status::of(&pipe().into()), Status::Failed);
+    }
+
+    #[test]
+    fn of_a_finished_run() {
+        assert_eq!(Status::with_faults(0), Status::Done);
+        assert_eq!(Status::with_faults(7), Status::Faults);
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything that is said on standard error, by one thread of its own.
+//!
+//! A standard error that is blocked, closed or full must neither stop nor fail the run. So nobody else writes there, and
+//! nobody waits for that thread longer than a moment: if it is stuck in a write it is left behind.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use super::escape;
+use super::progress::Ticker;
+
+/// How long what has been said may take to reach standard error at the end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The program's voice.
+#[derive(Debug)]
+pub struct Voice {
+    sender: Sender<Say>,
+    stuck: bool,
+}
+
+/// A sender of lines that can be handed around.
+#[derive(Debug, Clone)]
+pub struct Speaker(Sender<Say>);
+
+enum Say {
+    Line(String),
+    Show(Box<Ticker>),
+    Hide(Sender<()>),
+}
+
+impl Voice {
+    /// Starts the thread.
+    pub fn new() -> Voice {
+        Voice::on(Box::new(io::stderr()))
+    }
+
+    fn on(stderr: Box<dyn Write + Send>) -> Voice {
+        let (sender, receiver) = mpsc::channel();
+        // Without a thread the lines are said by the caller.
+        let _ = thread::Builder::new()
+            .name("stderr".to_string())
+            .spawn(move || speak(&receiver, stderr));
+        Voice {
+            sender,
+            stuck: false,
+        }
+    }
+
+    /// One line, after the program's name.
+    pub fn line(&self, text: &str) {
+        self.speaker().line(text);
+    }
+
+    pub fn speaker(&self) -> Speaker {
+        Speaker(self.sender.clone())
+    }
+
+    /// Shows a run's progress from now on.
+    pub fn show(&self, ticker: Ticker) {
+        let _ = self.sender.send(Say::Show(Box::new(ticker)));
+    }
+
+    /// Ends the display of progress and waits until all that was said is written, but not for long.
+    pub fn settle(&mut self) {
+        let (done, written) = mpsc::channel();
+        let sent = self.sender.send(Say::Hide(done)).is_ok();
+        if sent && !self.stuck {
+            self.stuck = written.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        }
+    }
+}
+
+impl Speaker {
+    /// One line, after the program's name.
+    pub fn line(&self, text: &str) {
+        let line = format!("inorder: {}\n", escape::line(text));
+        if let Err(mpsc::SendError(Say::Line(line))) = self.0.send(Say::Line(line)) {
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+}
+
+impl std::fmt::Debug for Say {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Say")
+    }
+}
+
+/// The thread: says what it is told, and looks at the run's figures in between.
+fn speak(receiver: &Receiver<Say>, mut stderr: Box<dyn Write + Send>) {
+    let mut ticker: Option<Box<Ticker>> = None;
+    loop {
+        let told = match &ticker {
+            Some(ticker) => receiver.recv_timeout(ticker.pause()),
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match told {
+            Ok(Say::Line(line)) => match &ticker {
+                Some(ticker) => ticker.aside(|| write(&mut *stderr, &line)),
+                None => write(&mut *stderr, &line),
+            },
+            Ok(Say::Show(new)) => ticker = Some(new),
+            Ok(Say::Hide(done)) => {
+                if let Some(ticker) = ticker.take() {
+                    ticker.end();
+                }
+                let _ = done.send(());
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(ticker) = &mut ticker
+                    && let Some(line) = ticker.tick()
+                {
+                    ticker.aside(|| write(&mut *stderr, &format!("inorder: {line}\n")));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// In one call, so that lines of several programs on one terminal stay whole. Nothing can be done about an error.
+fn write(stderr: &mut dyn Write, line: &str) {
+    let _ = stderr.write_all(line.as_bytes());
+    let _ = stderr.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_written_in_order_and_escaped() {
+        let page = Page::default();
+        let mut voice = Voice::on(Box::new(page.clone()));
+        voice.line("one");
+        voice.speaker().line("two\nlines");
+        voice.settle();
+        assert_eq!(
+            *page.0.lock().unwrap(),
+            b"inorder: one\ninorder: two\\nlines\n"
+        );
+    }
+
+    #[test]
+    fn a_blocked_standard_error_is_left_behind() {
+        struct Blocked;
+        impl Write for Blocked {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                loop {
+                    thread::park();
+                }
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut voice = Voice::on(Box::new(Blocked));
+        let start = Instant::now();
+        for _ in 0..1000 {
+            voice.line("never read");
+        }
+        voice.settle();
+        voice.line("never read");
+        voice.settle();
+        assert!(start.elapsed() < 2 * PATIENCE, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_failing_standard_error_is_no_failure() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut voice = Voice::on(Box::new(Full));
+        voice.line("lost");
+        voice.settle();
+        assert!(!voice.stuck);
+    }
+}

@@ -1,0 +1,18 @@
+//! The library from outside: what its guarantees say, on random inputs, under faults, inside other thread pools.
+//!
+//! `INORDER_CASES` is the number of random cases (of repeated runs, in [`pools`]); `INORDER_SEED` repeats a failed test's.
+
+// `memory_map` asks for a promise; no file here changes while it is read.
+#![allow(unsafe_code)]
+
+mod generate;
+mod support;
+mod work;
+
+mod commit;
+mod csv_records;
+mod faults;
+mod memory;
+mod pools;
+mod spill;
+mod twin;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use crate::error::{Error, ErrorKind};
 use crate::input::Waker;
 use crate::sync::Mutex;
 
@@ -94,6 +95,14 @@ impl Control {
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// A run that ended because it was told to has not done its work.
+    pub fn stopped_early(&self) -> Result<(), Error> {
+        if self.is_stopped() || self.is_draining() {
+            return Err(Error::new(ErrorKind::Stopped, "stopped"));
+        }
+        Ok(())
     }
 
     /// Whether nothing more is to be read.

@@ -69,6 +69,7 @@ pub(crate) enum Reason {
         first: Arc<Path>,
     },
     Panicked(BoxError),
+    NoThreads(std::io::Error),
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.

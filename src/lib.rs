@@ -55,6 +55,10 @@ mod output;
 mod pool;
 mod values;
 
+#[cfg(feature = "parts")]
+#[doc(hidden)]
+pub mod parts;
+
 pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
@@ -64,9 +68,14 @@ pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
 pub use output::Sink;
-pub use pipeline::{Builder, OnError, Pipeline, process_file};
+pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started};
 pub use record::{Fields, Header, Record};
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};
+
+/// The README's code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

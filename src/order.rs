@@ -8,9 +8,10 @@
 //! calls that, until it returns `None`, and hands over what it gets: the reader after a push, a worker as its last act, the writer after a
 //! release or a `run_again`. The head of the order is always let through, so the run goes on whatever the limits are.
 //!
-//! No more chunks are ready than can be started. A fast reader would else fill the whole budget with them; then any result that is bigger
-//! than its chunk exceeds it, and the workers wait for the head one after the other although there is work (in a simulation of 8 workers
-//! and 64 chunks they lost a seventh of their time if results grew by 30 %, a quarter if they grew fivefold; like this, nothing).
+//! The reader waits while as many chunks are ready as can be started at once. It would else fill the whole budget with them; then any result
+//! that is bigger than its chunk exceeds it, and the workers wait for the head one after the other although there is work (in a simulation
+//! of 8 workers and 64 chunks they lost a seventh of their time if results grew by 30 %, a quarter if they grew fivefold; like this, nothing).
+//! [`wait_for_room`](Order::wait_for_room) alone looks at that: who is sure that slot and bytes are free can push without ever waiting.
 //!
 //! The lock is held for a few steps of bookkeeping; nothing that a user wrote runs under it, not even a `drop`. One reader and one writer
 //! are meant, each on a thread of its own, outside any pool: only theirs are calls that wait.
@@ -42,7 +43,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Chunks on the ready list.
+    /// So many ready chunks are enough: the reader frames the next when one of them starts.
     fn ready(&self) -> usize {
         self.started.max(1)
     }
@@ -104,22 +105,21 @@ impl<C, R> Order<C, R> {
 
     // The reader's part.
 
-    /// Waits until a chunk may be reserved if it is small enough: a slot and a place on the ready list are free, and the budget is not used
-    /// up; or nothing is in flight. `false`: stopped.
+    /// Waits until another chunk is wanted: a slot is free, the budget is not used up, and fewer chunks are ready than can be started; or
+    /// nothing is in flight. `false`: stopped or closed.
     pub(crate) fn wait_for_room(&self) -> bool {
-        self.wait_for_room_of(1)
+        self.wait_to_reserve(1, self.limits.ready()).is_some()
     }
 
     /// Waits until a slot is free and so many bytes more may be in flight, or nothing is. `false`: stopped or closed.
     pub(crate) fn wait_for_room_of(&self, bytes: usize) -> bool {
-        self.wait_to_reserve(bytes).is_some()
+        self.wait_to_reserve(bytes, usize::MAX).is_some()
     }
 
-    /// Reserves the next slot, charges it with `bytes`, and puts the chunk on the ready list; waits for room as
-    /// [`wait_for_room`](Order::wait_for_room) does, and until the bytes fit. Returns the sequence number, or the chunk when the order is
-    /// stopped or closed.
+    /// Reserves the next slot, charges it with `bytes`, and puts the chunk on the ready list; waits as
+    /// [`wait_for_room_of`](Order::wait_for_room_of) does. Returns the sequence number, or the chunk when the order is stopped or closed.
     pub(crate) fn push(&self, chunk: C, bytes: usize) -> Result<u64, C> {
-        let Some(mut state) = self.wait_to_reserve(bytes) else {
+        let Some(mut state) = self.wait_to_reserve(bytes, usize::MAX) else {
             return Err(chunk);
         };
         state.budget.charge(bytes);
@@ -134,15 +134,14 @@ impl<C, R> Order<C, R> {
         self.head.notify_all();
     }
 
-    fn wait_to_reserve(&self, bytes: usize) -> Option<MutexGuard<'_, State<C, R>>> {
+    fn wait_to_reserve(&self, bytes: usize, ready: usize) -> Option<MutexGuard<'_, State<C, R>>> {
         let mut state = self.lock();
         loop {
             if state.stopped || state.closed {
                 return None;
             }
             let alone = state.slots.is_empty();
-            let free =
-                state.slots.len() < self.limits.slots && state.ready.len() < self.limits.ready();
+            let free = state.slots.len() < self.limits.slots && state.ready.len() < ready;
             if alone || (free && state.budget.fits(bytes)) {
                 return Some(state);
             }

@@ -14,12 +14,15 @@
 mod builder;
 mod ordered;
 mod parallel;
+mod records;
+mod stage;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use builder::{Builder, OnError};
+pub use records::{RecordMap, Records};
 
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::{Control, StopHandle};
@@ -118,6 +121,14 @@ impl Pipeline {
         self.stop.clone()
     }
 
+    /// The records of a source, to be made values in order: see [`Records::map`].
+    ///
+    /// # Errors
+    /// An input that is not there, is a directory or may not be opened.
+    pub fn records(&self, source: Source<'static>) -> Result<Records, Error> {
+        Records::new(self.settings.clone(), self.stop.clone(), source)
+    }
+
     /// The run, on the thread that becomes the writer's.
     fn run_here<P: Process>(
         &self,
@@ -127,22 +138,57 @@ impl Pipeline {
     ) -> Result<Summary, Error> {
         let begun = Instant::now();
         let settings = &self.settings;
-        let control = self.stop.enroll();
+        let mut stages = Stages::open(settings, &self.stop, source, sink, process)?;
+        let mut run = Run {
+            settings,
+            size: Arc::new(settings.chunk_size()),
+            peak: 0,
+        };
+        let result = run.all(&mut stages);
+        let result = result.and_then(|()| stages.control.stopped_early());
+        stages.ordered.end(result, |summary| {
+            summary.threads = if settings.sequential {
+                1
+            } else {
+                settings.threads
+            };
+            summary.peak_in_flight = run.peak;
+            summary.elapsed = begun.elapsed();
+        })
+    }
+}
+
+/// The stages of a run, not yet joined.
+struct Stages<'a, P: Process> {
+    control: Arc<Control>,
+    /// `None` once it is with the reader.
+    framer: Option<Framer<'a>>,
+    work: Arc<Work<P>>,
+    ordered: Ordered<'a, P>,
+    buffers: Arc<BufferSettings>,
+    #[cfg(unix)]
+    _temporary: Option<TemporaryName>,
+}
+
+impl<'a, P: Process + Clone> Stages<'a, P> {
+    /// Opens inputs and output; nothing is read.
+    fn open(
+        settings: &Settings,
+        stop: &StopHandle,
+        source: Source<'a>,
+        sink: Sink<'a>,
+        process: P,
+    ) -> Result<Stages<'a, P>, Error> {
+        let control = stop.enroll();
         let origins = source.inputs();
-        for origin in &origins {
-            origin.check().map_err(|error| {
-                Error::new(ErrorKind::Input, "cannot be opened")
-                    .path(&origin.name())
-                    .because(error)
-            })?;
-        }
+        check_origins(&origins)?;
         let output = Output::open(sink).map_err(output_error)?;
         #[cfg(unix)]
         if let Some(fd) = output.closed_fd() {
             control.waker.watch_closed(fd);
         }
         #[cfg(unix)]
-        let _temporary = settings
+        let temporary = settings
             .memory_map
             .then(|| TemporaryName::register(output.temporary().as_deref()));
         let recycler = Arc::new(Recycler::new(
@@ -159,7 +205,7 @@ impl Pipeline {
             recycler: Arc::clone(&recycler),
         });
         let work = Work::new(
-            process,
+            process.clone(),
             settings.on_error,
             settings.max_record_size,
             Arc::clone(&buffers),
@@ -173,7 +219,7 @@ impl Pipeline {
             Arc::clone(&control),
         );
         let observer = settings.observer.clone();
-        let mut ordered = Ordered::new(process, output, observer, framer.opened());
+        let ordered = Ordered::new(process, output, observer, framer.opened());
         if let Some(observer) = ordered.observer() {
             observer.started(&Started {
                 total_bytes,
@@ -181,24 +227,38 @@ impl Pipeline {
                 memory: settings.memory as u64,
             });
         }
-        let mut run = Run {
-            settings,
-            control: &control,
-            size: settings.chunk_size(),
-            peak: 0,
-        };
-        let result = run.all(framer, &work, &mut ordered, &buffers);
-        let result = result.and_then(|()| run.stopped_early());
-        ordered.end(result, |summary| {
-            summary.threads = if settings.sequential {
-                1
-            } else {
-                settings.threads
-            };
-            summary.peak_in_flight = run.peak;
-            summary.elapsed = begun.elapsed();
+        Ok(Stages {
+            control,
+            framer: Some(framer),
+            work: Arc::new(work),
+            ordered,
+            buffers,
+            #[cfg(unix)]
+            _temporary: temporary,
         })
     }
+
+    /// Reads the headers and writes what stands before the first record.
+    fn begin(&mut self, settings: &Settings) -> Result<(), Error> {
+        let Some(framer) = &mut self.framer else {
+            return Ok(());
+        };
+        let opened = framer.compare_headers().and_then(|()| framer.open_first());
+        let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
+        self.ordered
+            .begin(&opening, settings.output_header, &self.buffers)
+    }
+}
+
+fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
+    for origin in origins {
+        origin.check().map_err(|error| {
+            Error::new(ErrorKind::Input, "cannot be opened")
+                .path(&origin.name())
+                .because(error)
+        })?;
+    }
+    Ok(())
 }
 
 /// The output's temporary name, if it has one, is known to the guard of mapped reads, which removes it where the process has to die.
@@ -220,39 +280,28 @@ impl Drop for TemporaryName {
     }
 }
 
-/// What the parts of one run share.
+/// One run.
 struct Run<'r> {
     settings: &'r Settings,
-    control: &'r Arc<Control>,
-    size: ChunkSize,
+    size: Arc<ChunkSize>,
     peak: u64,
 }
 
 impl Run<'_> {
-    fn all<P: Process>(
-        &mut self,
-        mut framer: Framer<'_>,
-        work: &Work<'_, P>,
-        ordered: &mut Ordered<'_, '_, P>,
-        buffers: &Arc<BufferSettings>,
-    ) -> Result<(), Error> {
-        let opened = framer.compare_headers().and_then(|()| framer.open_first());
-        let opening = opened.map_err(|error| ordered.reader_failed(error))?;
-        ordered.begin(&opening, self.settings.output_header, buffers)?;
-        drop(opening);
-        if self.inline(&mut framer, work, ordered)? {
+    fn all<P: Process + Clone + Send>(&mut self, stages: &mut Stages<'_, P>) -> Result<(), Error> {
+        stages.begin(self.settings)?;
+        if self.inline(stages)? {
             return Ok(());
         }
-        self.parallel(framer, work, ordered)
+        self.parallel(stages)
     }
 
     /// The plain loop. Whether it came to the end of the input.
-    fn inline<P: Process>(
-        &mut self,
-        framer: &mut Framer<'_>,
-        work: &Work<'_, P>,
-        ordered: &mut Ordered<'_, '_, P>,
-    ) -> Result<bool, Error> {
+    fn inline<P: Process>(&mut self, stages: &mut Stages<'_, P>) -> Result<bool, Error> {
+        let Some(framer) = &mut stages.framer else {
+            return Ok(true);
+        };
+        let ordered = &mut stages.ordered;
         let mut busy = Duration::ZERO;
         while self.settings.sequential || busy < WARM_UP {
             let next = framer.next(self.size.want());
@@ -261,7 +310,7 @@ impl Run<'_> {
             };
             loop {
                 let bytes = framed.bytes.len();
-                let done = work.run(framed, 0);
+                let done = stages.work.run(framed, 0);
                 busy += done.busy;
                 self.size.observe(bytes, done.busy);
                 let in_flight = bytes + done.output.held();
@@ -273,14 +322,6 @@ impl Run<'_> {
             }
         }
         Ok(false)
-    }
-
-    /// A run that ended because it was told to has not done its work.
-    fn stopped_early(&self) -> Result<(), Error> {
-        if self.control.is_stopped() || self.control.is_draining() {
-            return Err(Error::new(ErrorKind::Stopped, "stopped"));
-        }
-        Ok(())
     }
 }
 
@@ -304,6 +345,17 @@ fn panicked(what: &'static str, payload: Box<dyn std::any::Any + Send>) -> Error
     let text = panic_text(&*payload);
     drop_quietly(payload);
     Error::new(ErrorKind::Panic, what).because(text)
+}
+
+/// Threads that cannot be started, as the reader's error.
+fn no_threads(error: std::io::Error) -> FrameError {
+    FrameError {
+        reason: Reason::NoThreads(error),
+        input: std::path::Path::new("").into(),
+        index: 0,
+        offset: 0,
+        records: 0,
+    }
 }
 
 /// A reader's panic, as the error that ends the run after what was read before.

@@ -6,7 +6,7 @@
 
 mod worker;
 
-pub(crate) use worker::{Done, Ended, RecordFailure, Work};
+pub(crate) use worker::{Done, Ended, RecordFailure, Work, panicked};
 
 use rayon::{ScopeFifo, ThreadPoolBuilder};
 

@@ -63,6 +63,43 @@ pub trait Process: Sync {
     }
 }
 
+/// A process can be used through a reference that is shared.
+impl<P: Process + ?Sized> Process for &P {
+    type State = P::State;
+
+    fn start(&self) -> Result<P::State, BoxError> {
+        (**self).start()
+    }
+
+    fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
+        (**self).header(header, out)
+    }
+
+    #[inline]
+    fn record(
+        &self,
+        state: &mut P::State,
+        record: &Record<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), BoxError> {
+        (**self).record(state, record, out)
+    }
+
+    #[inline]
+    fn chunk(
+        &self,
+        state: &mut P::State,
+        chunk: &Chunk<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        (**self).chunk(state, chunk, out)
+    }
+
+    fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
+        (**self).commit(run, chunk)
+    }
+}
+
 /// Why the work on a chunk failed.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -29,15 +29,15 @@ pub struct Cli {
 pub enum Command {
     /// Join the inputs, unchanged, with one header; with --work spend time on every record first
     ///
-    /// Joins the inputs, unchanged, with one header. With --work it spends time on every record first: the proof of
-    /// order (the output compares equal to the input) and a load to try threads and memory with.
+    /// No byte changes: line ends, blank lines, odd quoting and invalid UTF-8 stay. The header of the first input is
+    /// written, later inputs must have the same and lose theirs. --work is the proof of order (the output compares equal
+    /// to the input) and a load to try threads and memory with.
     #[command(alias = "simulate", after_long_help = help::CAT)]
     Cat(CatArgs),
     /// Count and validate: records, fields, lines, bytes, and the first faults with their position
     ///
-    /// Counts records, fields, lines and bytes, and looks for faults: CSV and TSV rows whose number of fields is not the
-    /// header's (without a header: that of the input's first record), quotes that are never closed, NDJSON lines that
-    /// are not JSON as RFC 8259 has it. Status 3 if there are any.
+    /// Faults are CSV and TSV rows whose number of fields is not the header's (without a header: the first record's),
+    /// quotes that are never closed, and NDJSON lines that are not JSON as RFC 8259 has it. Status 3 if there are any.
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
     /// Print the completion script of a shell
@@ -172,7 +172,7 @@ pub struct RunArgs {
     /// The output never depends on it.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub chunk_size: Option<usize>,
-    /// A longer record ends the run, whatever --on-error says [default: 16MiB]
+    /// A longer record ends the run [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub max_record_size: Option<usize>,
     /// The plain loop on one thread: the same result, as a reference

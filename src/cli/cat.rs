@@ -52,12 +52,11 @@ fn shows_failures(voice: &Voice) -> OnFailure {
     )
 }
 
-/// `PATH: record skipped, record N (line L, byte B): cause`.
+/// `PATH: skipped, record N (line L, byte B): cause`.
 fn describe(failure: &Failure<'_>) -> String {
     format!(
-        "{}: record {}, {}: {}; it is left out",
+        "{}: skipped, {}: {}",
         escape::name(&failure.position.input),
-        failure.kind,
         failure.position,
         failure.error
     )

@@ -17,7 +17,8 @@ use super::cat::{CR_ONLY, starts_with_cr_lines};
 use super::plan::{CheckPlan, InputName};
 use super::run;
 use super::stats::Place;
-use super::status::Status;
+use super::status::{Status, message};
+use super::units::counted;
 use super::voice::Voice;
 use super::{escape, json, streams};
 
@@ -311,9 +312,7 @@ impl Report {
             bytes: summary.bytes_in,
             faults: summary.skipped,
             first_faults,
-            error: result
-                .err()
-                .map(|error| escape::line(&format!("{error:#}"))),
+            error: result.err().map(|error| escape::line(&message(error))),
         }
     }
 
@@ -365,10 +364,4 @@ impl Report {
         }
         text
     }
-}
-
-/// `1 record`, `2 records`.
-fn counted(number: u64, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
 }

@@ -32,6 +32,8 @@ pub struct Plan {
     pub progress: ProgressArg,
     pub quiet: bool,
     pub stats: Option<OutputName>,
+    /// The command ends with a report of its own.
+    pub has_report: bool,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -123,6 +125,7 @@ impl CheckPlan {
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let mut plan = Plan::new("check", args.input, args.run, args.show)?;
         plan.skip_failed = true;
+        plan.has_report = true;
         plan.refuse_clashes(&OutputName::Stdout)?;
         Ok(CheckPlan {
             plan,
@@ -178,6 +181,7 @@ impl Plan {
             progress: show.progress,
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
+            has_report: false,
             result_on_terminal: false,
         })
     }
@@ -291,7 +295,7 @@ fn names_from(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
     } else {
         fs::File::open(list).and_then(|mut file| file.read_to_end(&mut bytes).map(drop))
     };
-    read.with_context(|| shown.clone())?;
+    read.with_context(|| format!("{shown}: cannot be read"))?;
     let names: Vec<PathBuf> = bytes
         .strip_suffix(b"\0")
         .unwrap_or(&bytes)

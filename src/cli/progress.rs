@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use indicatif::{
-    BinaryBytes, DecimalBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle,
-};
+use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inorder::{Progress, Started};
 
 use super::args::ProgressArg;
+use super::units::{counted, grouped};
 
 /// How often the bar is drawn.
 const BAR: Duration = Duration::from_millis(100);
@@ -168,7 +167,7 @@ impl Ticker {
         if wide != self.wide || bar.length().is_none() {
             self.wide = wide;
             let template = if wide {
-                "[{bar:20}] {wide_msg}"
+                "[{bar:10}] {wide_msg}"
             } else {
                 "{wide_msg}"
             };
@@ -249,9 +248,9 @@ impl Figures {
         } else if self.bytes_in > 0 {
             text = format!("{}, ", DecimalBytes(self.bytes_in));
         }
-        text.push_str(&format!("{} records", HumanCount(self.records)));
+        text.push_str(&counted(self.records, "record"));
         if self.failed > 0 {
-            text.push_str(&format!(", {} failed", HumanCount(self.failed)));
+            text.push_str(&format!(", {} failed", grouped(self.failed)));
         }
         if let Some(per_second) = per_second {
             text.push_str(&format!(", {}/s", DecimalBytes(per_second as u64)));
@@ -260,10 +259,11 @@ impl Figures {
             }
         }
         if self.memory > 0 {
+            let mebibytes = |bytes| (bytes as f64 / (1 << 20) as f64 * 10.0).round() / 10.0;
             text.push_str(&format!(
-                ", in flight {} of {}",
-                BinaryBytes(self.in_flight),
-                BinaryBytes(self.memory)
+                ", {}/{} MiB in flight",
+                mebibytes(self.in_flight),
+                mebibytes(self.memory)
             ));
         }
         text
@@ -284,7 +284,7 @@ impl Figures {
     fn waiting(&self) -> String {
         format!(
             "waiting for record {} for {}",
-            HumanCount(self.records + 1),
+            grouped(self.records + 1),
             humantime::format_duration(Duration::from_secs(self.still_for.as_secs()))
         )
     }
@@ -362,7 +362,7 @@ mod tests {
     fn the_line() {
         assert_eq!(
             figures().text(Some(100e6)),
-            "25% of 2.00 GB, 1,234,567 records, 100.00 MB/s, 15s left, in flight 12.00 MiB of 64.00 MiB"
+            "25% of 2.00 GB, 1,234,567 records, 100.00 MB/s, 15s left, 12/64 MiB in flight"
         );
         let stream = Figures {
             total: 0,

@@ -2,16 +2,21 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::time::Duration;
 
-use indicatif::{DecimalBytes, HumanCount};
+use indicatif::DecimalBytes;
 use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary};
 
 use super::args::ProgressArg;
 use super::plan::Plan;
 use super::progress::{Board, Manner, Ticker};
 use super::stats::{Stats, StatsFile};
-use super::status::Status;
+use super::status::{Status, message};
+use super::units::{counted, grouped};
 use super::voice::{Speaker, Voice};
+
+/// Shorter runs are not worth a hint on how to make them shorter.
+const LONG: Duration = Duration::from_secs(2);
 
 /// Is told of each record that failed, in input order.
 pub type OnFailure = Box<dyn Fn(&Failure<'_>) + Send + Sync>;
@@ -42,18 +47,23 @@ pub fn run<P: Process>(
         .and_then(|pipeline| pipeline.run(plan.source(), sink, process))
         .map_err(anyhow::Error::from);
     voice.settle();
-    finish(plan, voice, manner, stats, result)
+    finish(plan, voice, stats, result)
 }
 
 /// The summary and the figures of a run that has ended.
 fn finish(
     plan: &Plan,
     voice: &Voice,
-    manner: Manner,
     stats: Option<StatsFile>,
     result: anyhow::Result<Summary>,
 ) -> anyhow::Result<Summary> {
-    if let Some(text) = summary_line(plan, manner, &result) {
+    if let Ok(summary) = &result
+        && !plan.quiet
+        && let Some(text) = few_chunks(summary)
+    {
+        voice.line(&text);
+    }
+    if let Some(text) = summary_line(plan, &result) {
         voice.line(&text);
     }
     let written = match stats {
@@ -65,15 +75,29 @@ fn finish(
         (Ok(_), Err(error)) => Err(error),
         (Err(error), written) => {
             if let Err(second) = written {
-                voice.line(&format!("{second:#}"));
+                voice.line(&message(&second));
             }
             Err(error)
         }
     }
 }
 
+/// A hint when workers had nothing to do.
+fn few_chunks(summary: &Summary) -> Option<String> {
+    let idle = summary.elapsed > LONG
+        && summary.chunks < summary.threads as u64
+        && summary.chunks < summary.records;
+    idle.then(|| {
+        format!(
+            "{} workers had {} between them: a smaller -N (records in a chunk) keeps all of them busy",
+            summary.threads,
+            counted(summary.chunks, "chunk")
+        )
+    })
+}
+
 /// The run in one line: on a terminal, on request, and when not all went well.
-fn summary_line(plan: &Plan, manner: Manner, result: &anyhow::Result<Summary>) -> Option<String> {
+fn summary_line(plan: &Plan, result: &anyhow::Result<Summary>) -> Option<String> {
     let (summary, status) = match result {
         Ok(summary) => (
             summary,
@@ -84,25 +108,32 @@ fn summary_line(plan: &Plan, manner: Manner, result: &anyhow::Result<Summary>) -
             Status::of(error),
         ),
     };
-    let wanted = match manner {
-        Manner::Bar => io::stderr().is_terminal(),
-        _ => plan.progress == ProgressArg::Always,
+    let wanted = match plan.progress {
+        ProgressArg::Always => true,
+        ProgressArg::Auto => io::stderr().is_terminal() && !plan.result_on_terminal,
+        ProgressArg::Never => false,
     };
-    let needed = matches!(status, Status::Failed | Status::Faults);
-    (!plan.quiet && (wanted || needed)).then(|| describe(summary))
+    // The report of `check` says it all when there was one.
+    let needed = status == Status::Failed || status == Status::Faults && !plan.has_report;
+    (!plan.quiet && (wanted || needed)).then(|| describe(summary, plan.has_report))
 }
 
-fn describe(summary: &Summary) -> String {
+/// `has_report`: the records are told elsewhere, and nothing is written.
+fn describe(summary: &Summary, has_report: bool) -> String {
     let seconds = summary.elapsed.as_secs_f64();
-    let mut text = format!("{} records", HumanCount(summary.records));
-    if summary.skipped > 0 {
-        text.push_str(&format!(", {} skipped", HumanCount(summary.skipped)));
-    }
-    text.push_str(&format!(
-        ", {} read, {} written, {seconds:.2} s",
-        DecimalBytes(summary.bytes_in),
-        DecimalBytes(summary.bytes_out)
-    ));
+    let read = DecimalBytes(summary.bytes_in);
+    let mut text = if has_report {
+        format!("{read} read")
+    } else {
+        let records = counted(summary.records, "record");
+        let skipped = match summary.skipped {
+            0 => String::new(),
+            skipped => format!(", {} skipped", grouped(skipped)),
+        };
+        let written = DecimalBytes(summary.bytes_out);
+        format!("{records}{skipped}, {read} read, {written} written")
+    };
+    text.push_str(&format!(", {seconds:.2} s"));
     // A rate over less than this says nothing.
     if seconds >= 0.01 {
         let per_second = summary.bytes_in as f64 / seconds;
@@ -134,6 +165,72 @@ impl Observer for Reporter {
     fn note(&self, note: &str) {
         if let Some(speaker) = &self.notes {
             speaker.line(note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::plan::tests::cat_plan;
+
+    fn summary() -> Summary {
+        let mut summary = Summary::default();
+        summary.records = 1000;
+        summary.bytes_in = 5_000_000;
+        summary.bytes_out = 4_000_000;
+        summary.chunks = 3;
+        summary.threads = 8;
+        summary.elapsed = Duration::from_millis(2500);
+        summary
+    }
+
+    #[test]
+    fn a_run_in_one_line() {
+        assert_eq!(
+            describe(&summary(), false),
+            "1,000 records, 5.00 MB read, 4.00 MB written, 2.50 s, 2.00 MB/s"
+        );
+        let mut quick = summary();
+        quick.skipped = 7;
+        quick.elapsed = Duration::from_millis(1);
+        assert_eq!(
+            describe(&quick, false),
+            "1,000 records, 7 skipped, 5.00 MB read, 4.00 MB written, 0.00 s"
+        );
+        assert_eq!(describe(&quick, true), "5.00 MB read, 0.00 s");
+    }
+
+    #[test]
+    fn the_summary_comes_when_it_is_wanted_or_needed() {
+        let shown = |line: &str, summary: Summary| summary_line(&cat_plan(line), &Ok(summary));
+        assert_eq!(
+            shown("inorder cat a -o b --progress never", summary()),
+            None
+        );
+        assert!(shown("inorder cat a -o b --progress always", summary()).is_some());
+        assert_eq!(
+            shown("inorder cat a -o b --progress always -q", summary()),
+            None
+        );
+        let mut faulty = summary();
+        faulty.skipped = 1;
+        assert!(shown("inorder cat a -o b --progress never", faulty).is_some());
+        let plan = cat_plan("inorder cat a -o b --progress always");
+        assert_eq!(summary_line(&plan, &Err(anyhow::anyhow!("no"))), None);
+    }
+
+    #[test]
+    fn idle_workers_get_a_hint() {
+        assert!(few_chunks(&summary()).is_some_and(|hint| hint.contains("8 workers had 3 chunks")));
+        for change in [
+            |summary: &mut Summary| summary.elapsed = LONG,
+            |summary: &mut Summary| summary.chunks = 8,
+            |summary: &mut Summary| summary.records = 3,
+        ] {
+            let mut other = summary();
+            change(&mut other);
+            assert_eq!(few_chunks(&other), None);
         }
     }
 }

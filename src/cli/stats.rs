@@ -2,13 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use inorder::{Position, Summary};
 use serde::Serialize;
 
 use super::plan::{OutputName, Plan};
-use super::status::Status;
+use super::status::{Status, message};
 use super::{escape, streams};
 
 /// Raised when a field is taken away or changes its meaning; new ones may come at any time.
@@ -107,7 +108,7 @@ impl Stats {
                 (Status::Failed | Status::Usage, _) => "failed",
             },
             status: status.number(),
-            error: error.map(|error| escape::line(&format!("{error:#}"))),
+            error: error.map(|error| escape::line(&message(error))),
             position: error
                 .and_then(|error| error.downcast_ref::<inorder::Error>()?.position())
                 .map(Place::of),
@@ -170,7 +171,7 @@ impl StatsFile {
                     .create(true)
                     .truncate(false)
                     .open(path);
-                Some(opened.with_context(|| escape::name(path))?)
+                Some(opened.with_context(|| cannot_write(path))?)
             }
         };
         Ok(StatsFile {
@@ -184,11 +185,15 @@ impl StatsFile {
         json.push(b'\n');
         match (self.name, self.file) {
             (OutputName::Path(path), Some(file)) => {
-                replace(file, &json).with_context(|| escape::name(&path))
+                replace(file, &json).with_context(|| cannot_write(&path))
             }
             _ => streams::print(&json),
         }
     }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("{}: cannot be written", escape::name(path))
 }
 
 fn replace(mut file: File, bytes: &[u8]) -> io::Result<()> {

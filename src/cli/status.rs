@@ -69,6 +69,15 @@ fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
         .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// The error with its causes; those of the library tell theirs themselves.
+pub fn message(error: &anyhow::Error) -> String {
+    if error.is::<inorder::Error>() {
+        error.to_string()
+    } else {
+        format!("{error:#}")
+    }
+}
+
 /// What was typed can't be done: status 2.
 #[derive(Debug)]
 pub struct UsageError(pub String);
@@ -92,7 +101,7 @@ pub struct StdoutError(pub io::Error);
 
 impl fmt::Display for StdoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<stdout>: write: {}", self.0)
+        f.write_str("<stdout>: cannot write")
     }
 }
 

@@ -1,7 +1,8 @@
-//! Sizes, durations and single characters as they are typed.
+//! Sizes, durations and single characters as they are typed; numbers as they are shown.
 
 use std::time::Duration;
 
+use indicatif::HumanCount;
 use parse_size::{Config, Error};
 
 /// A size in bytes: `64k`, `10M`, `1.5GiB` count in powers of 1024, `kB`, `MB`, `GB` in powers of 1000; a bare number is bytes.
@@ -78,9 +79,27 @@ pub fn character(text: &str) -> Result<u8, String> {
     }
 }
 
+/// `1 record`, `2 records`.
+pub fn counted(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(number))
+}
+
+/// A number with a comma after every three digits.
+pub fn grouped(number: u64) -> String {
+    HumanCount(number).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts() {
+        assert_eq!(counted(0, "fault"), "0 faults");
+        assert_eq!(counted(1, "fault"), "1 fault");
+        assert_eq!(counted(1_234_567, "fault"), "1,234,567 faults");
+    }
 
     #[test]
     fn sizes() {

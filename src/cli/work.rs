@@ -32,7 +32,7 @@ pub struct WorkFailed;
 
 impl fmt::Display for WorkFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("failed as --work fail asks")
+        f.write_str("drawn by --work fail")
     }
 }
 

@@ -160,6 +160,14 @@ impl<'c> Chunk<'c> {
         Spans::new(self.bytes(), self.framed.input.framing)
     }
 
+    /// The records, and in NDJSON the blank lines too.
+    pub(crate) fn lines(&self) -> Spans<'c> {
+        match self.framed.input.framing {
+            Framing::Ndjson => Spans::new(self.bytes(), Framing::Lines),
+            _ => self.spans(),
+        }
+    }
+
     #[inline]
     fn record(&self, span: &Span, index: u64) -> Record<'c> {
         Record {

@@ -32,7 +32,11 @@ pub(crate) fn count_fields(content: &[u8], dialect: Dialect) -> usize {
         return memchr_iter(dialect.delimiter, content).count() + 1;
     }
     let mut fields = fields(content, dialect);
-    std::iter::from_fn(|| fields.next_field()).count()
+    let mut count = 0;
+    while fields.next_at_hand().is_some() || fields.next_field().is_some() {
+        count += 1;
+    }
+    count
 }
 
 /// See `fields`. A field is borrowed unless its parts must be joined.

@@ -49,7 +49,7 @@ pub(super) fn next_end_ndjson(state: &mut State, front: Front<'_>, limit: usize)
 }
 
 /// A line of only this (and of nothing) is no NDJSON record.
-pub(super) fn is_blank(line: &[u8]) -> bool {
+pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|b| is_space(*b))
 }
 

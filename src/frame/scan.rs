@@ -6,7 +6,8 @@ use crate::format::Framing;
 pub(super) mod masks;
 pub(super) mod words;
 
-/// Finds the record end at which the next chunk ends. It looks at each byte once, however the front grows.
+/// Finds the record end at which the next chunk ends. It looks at each byte once, however the front grows; but for the
+/// rest of a block of 64 bytes, where it stops at a single record's end.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner {
     framing: Framing,

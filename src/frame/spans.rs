@@ -29,23 +29,14 @@ pub(crate) struct Spans<'a> {
     /// Where the next block starts.
     next_block: usize,
     quotes: Quotes,
+    /// Outside quotes, none stands between the block and here: blocks without quotes are scanned for ends alone.
+    quote: usize,
+    /// The block before had quotes: a search for the next one would find it soon.
+    had_quotes: bool,
 }
 
 impl<'a> Spans<'a> {
     pub fn new(bytes: &'a [u8], framing: Framing) -> Spans<'a> {
-        let framing = match framing {
-            // A chunk without quotes needs not be searched for them block by block.
-            Framing::Csv(Dialect {
-                quote: Some(quote),
-                doubling,
-                delimiter,
-            }) if memchr(quote, bytes).is_none() => Framing::Csv(Dialect {
-                quote: None,
-                doubling,
-                delimiter,
-            }),
-            framing => framing,
-        };
         Spans {
             bytes,
             framing,
@@ -54,6 +45,8 @@ impl<'a> Spans<'a> {
             block: 0,
             next_block: 0,
             quotes: Quotes::default(),
+            quote: 0,
+            had_quotes: false,
         }
     }
 
@@ -78,17 +71,33 @@ impl<'a> Spans<'a> {
         let end = match self.framing {
             Framing::Lines | Framing::Ndjson => b'\n',
             Framing::Nul => 0,
-            Framing::Csv(dialect) => {
-                return self
-                    .quotes
-                    .scan(self.bytes, self.block, self.next_block, dialect)
-                    .ends;
-            }
+            Framing::Csv(dialect) => return self.row_ends(dialect),
         };
         let [ends] = masks(self.bytes, self.block, self.next_block, |block| {
             [equal(block, end)]
         });
         ends
+    }
+
+    #[inline]
+    fn row_ends(&mut self, mut dialect: Dialect) -> u64 {
+        if let Some(quote) = dialect.quote
+            && !self.had_quotes
+            && self.quotes.are_plain()
+        {
+            if self.quote <= self.block {
+                let found = memchr(quote, &self.bytes[self.block..]);
+                self.quote = found.map_or(self.bytes.len(), |i| self.block + i);
+            }
+            if self.quote >= self.next_block {
+                dialect.quote = None;
+            }
+        }
+        let block = self
+            .quotes
+            .scan(self.bytes, self.block, self.next_block, dialect);
+        self.had_quotes = block.has_quotes;
+        block.ends
     }
 }
 

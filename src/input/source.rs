@@ -58,6 +58,10 @@ impl<'a> Source<'a> {
         }
     }
 
+    pub(crate) fn of_inputs(origins: Vec<Origin<'a>>) -> Source<'a> {
+        Source { origins }
+    }
+
     /// The inputs, in order.
     pub(crate) fn inputs(self) -> Vec<Origin<'a>> {
         self.origins

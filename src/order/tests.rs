@@ -102,6 +102,40 @@ fn the_head_starts_above_the_limit_when_it_runs_again() {
 }
 
 #[test]
+fn a_push_that_fits_does_not_wait_for_a_start() {
+    run(|| {
+        let order = order(30, 3, 1);
+        for chunk in ['a', 'b', 'c'] {
+            assert!(order.wait_for_room_of(10));
+            order.push(chunk, 10).unwrap();
+        }
+        assert_eq!(order.in_flight(), 30);
+    });
+}
+
+#[test]
+fn the_head_is_settled_when_next_would_not_wait() {
+    run(|| {
+        let order = order(30, 3, 2);
+        for chunk in ['a', 'b'] {
+            order.push(chunk, 10).unwrap();
+            order.start_next().unwrap();
+        }
+        order.close();
+        assert!(order.fill(ticket(1, 0), "B", 10));
+        assert!(!order.is_head_settled());
+        assert!(order.fill(ticket(0, 0), "A", 10));
+        for _ in 0..2 {
+            assert!(order.is_head_settled());
+            order.next();
+            assert!(!order.is_head_settled());
+            order.release();
+        }
+        assert!(order.is_head_settled(), "the end is at hand too");
+    });
+}
+
+#[test]
 fn only_the_first_fill_of_the_current_attempt_counts() {
     run(|| {
         let order = order(100, 8, 8);

@@ -6,18 +6,18 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use crate::buffer::{Buffer, BufferSettings};
-use crate::error::{BoxError, Error, ErrorKind, FailureKind, Position, drop_quietly, panic_text};
+use crate::error::{Error, ErrorKind, FailureKind, Position};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason, TooLong};
 use crate::input::{Grown, InputError};
 use crate::output::{Output, OutputError};
-use crate::pool::{Done, Ended, RecordFailure};
+use crate::pool::{Done, Ended, RecordFailure, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Failure, Observer, Progress};
 use crate::summary::Summary;
 
 /// Writes the results. It alone knows how many lines and records came before a chunk.
-pub(crate) struct Ordered<'r, 'o, P: Process> {
-    process: &'r P,
+pub(crate) struct Ordered<'o, P: Process> {
+    process: P,
     output: Output<'o>,
     observer: Option<Arc<dyn Observer>>,
     run: RunState,
@@ -46,13 +46,13 @@ pub(crate) enum Verdict {
     Again(Framed),
 }
 
-impl<'r, 'o, P: Process> Ordered<'r, 'o, P> {
+impl<'o, P: Process> Ordered<'o, P> {
     pub fn new(
-        process: &'r P,
+        process: P,
         output: Output<'o>,
         observer: Option<Arc<dyn Observer>>,
         opened: OpenedInputs,
-    ) -> Ordered<'r, 'o, P> {
+    ) -> Ordered<'o, P> {
         Ordered {
             process,
             output,
@@ -92,7 +92,7 @@ impl<'r, 'o, P: Process> Ordered<'r, 'o, P> {
         let made = catch_unwind(AssertUnwindSafe(|| {
             self.process.header(&record, &mut buffer)
         }));
-        let made = made.unwrap_or_else(|payload| Err(panic_error(payload)));
+        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
         made.map_err(|error| {
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
@@ -136,7 +136,7 @@ impl<'r, 'o, P: Process> Ordered<'r, 'o, P> {
         };
         let run = &mut self.run;
         let asked = catch_unwind(AssertUnwindSafe(|| self.process.commit(run, &committed)));
-        match asked.unwrap_or_else(|payload| Commit::Fail(panic_error(payload))) {
+        match asked.unwrap_or_else(|payload| Commit::Fail(panicked(payload))) {
             Commit::Write => Ok(Some(Vec::new())),
             Commit::WriteAfter(bytes) => Ok(Some(bytes)),
             Commit::RunAgain => Ok(None),
@@ -288,7 +288,7 @@ impl<'r, 'o, P: Process> Ordered<'r, 'o, P> {
     }
 
     /// All of an input is written.
-    fn leave(&mut self) -> Result<(), Error> {
+    pub fn leave(&mut self) -> Result<(), Error> {
         let (tail, end) = match &mut self.current {
             Some(current) => (std::mem::take(&mut current.tail), current.end),
             None => return Ok(()),
@@ -385,6 +385,7 @@ impl<'r, 'o, P: Process> Ordered<'r, 'o, P> {
                 let what = format!("the header differs from that of {}", first.display());
                 Error::new(ErrorKind::Header, what).path(name)
             }
+            Reason::NoThreads(source) => super::cannot_start(source.into()),
             Reason::Panicked(source) => Error::new(ErrorKind::Panic, "the reader panicked")
                 .path(name)
                 .because(source),
@@ -471,12 +472,6 @@ fn changed(name: &Path, error: InputError) -> Error {
         }
     };
     Error::new(kind, what).path(name)
-}
-
-fn panic_error(payload: Box<dyn std::any::Any + Send>) -> BoxError {
-    let text = panic_text(&*payload);
-    drop_quietly(payload);
-    format!("panicked: {text}").into()
 }
 
 fn too_long(position: Position, error: &TooLong) -> Error {

@@ -10,6 +10,8 @@ use crate::OnError;
 use crate::buffer::{Buffer, BufferSettings, Mark};
 use crate::control::Control;
 use crate::error::{BoxError, FailureKind, drop_quietly, panic_text};
+use crate::format::Framing;
+use crate::frame::lines::is_blank;
 use crate::frame::{Chunk, Framed, InputInfo, TooLong};
 use crate::output::OutputError;
 use crate::process::{ChunkError, Process};
@@ -19,8 +21,8 @@ use crate::sync::Mutex;
 const TAIL: usize = 4096;
 
 /// The work of a run, shared by its workers.
-pub(crate) struct Work<'r, P: Process> {
-    process: &'r P,
+pub(crate) struct Work<P: Process> {
+    process: P,
     on_error: OnError,
     max_record_size: usize,
     buffers: Arc<BufferSettings>,
@@ -116,14 +118,14 @@ impl std::fmt::Display for Taken {
 
 impl std::error::Error for Taken {}
 
-impl<'r, P: Process> Work<'r, P> {
+impl<P: Process> Work<P> {
     pub fn new(
-        process: &'r P,
+        process: P,
         on_error: OnError,
         max_record_size: usize,
         buffers: Arc<BufferSettings>,
         control: Arc<Control>,
-    ) -> Work<'r, P> {
+    ) -> Work<P> {
         Work {
             process,
             on_error,
@@ -136,6 +138,16 @@ impl<'r, P: Process> Work<'r, P> {
 
     /// Works on a chunk. Never panics, whatever the process does.
     pub fn run(&self, framed: Framed, worker: usize) -> Done {
+        self.run_and_take(framed, worker, |_| ()).0
+    }
+
+    /// As [`run`](Work::run); takes something out of the state that worked on the chunk last.
+    pub fn run_and_take<X>(
+        &self,
+        framed: Framed,
+        worker: usize,
+        take: impl FnOnce(Option<&mut P::State>) -> X,
+    ) -> (Done, X) {
         let begun = Instant::now();
         let mut output = Buffer::new(Some(framed.bytes.clone()), Arc::clone(&self.buffers));
         let mut attempt = Attempt {
@@ -148,6 +160,7 @@ impl<'r, P: Process> Work<'r, P> {
         };
         let mut ended = attempt.whole_chunk().err();
         let (processed, failures) = (attempt.processed, std::mem::take(&mut attempt.failures));
+        let taken = take(attempt.state.as_mut());
         if let Some(state) = attempt.state.take() {
             self.states().push(state);
         }
@@ -159,7 +172,7 @@ impl<'r, P: Process> Work<'r, P> {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
-        Done {
+        let done = Done {
             output,
             processed,
             failures,
@@ -176,7 +189,8 @@ impl<'r, P: Process> Work<'r, P> {
             input: framed.input,
             busy: begun.elapsed(),
             worker,
-        }
+        };
+        (done, taken)
     }
 
     fn states(&self) -> crate::sync::MutexGuard<'_, Vec<P::State>> {
@@ -187,7 +201,7 @@ impl<'r, P: Process> Work<'r, P> {
     }
 }
 
-impl<P: Process> Drop for Work<'_, P> {
+impl<P: Process> Drop for Work<P> {
     fn drop(&mut self) {
         for state in std::mem::take(&mut *self.states()) {
             drop_quietly(state);
@@ -196,8 +210,8 @@ impl<P: Process> Drop for Work<'_, P> {
 }
 
 /// One go at a chunk.
-struct Attempt<'w, 'r, P: Process> {
-    work: &'w Work<'r, P>,
+struct Attempt<'w, P: Process> {
+    work: &'w Work<P>,
     framed: &'w Framed,
     state: Option<P::State>,
     output: &'w mut Buffer,
@@ -214,7 +228,7 @@ enum Outcome {
     Whole(FailureKind, BoxError),
 }
 
-impl<P: Process> Attempt<'_, '_, P> {
+impl<P: Process> Attempt<'_, P> {
     fn whole_chunk(&mut self) -> Result<(), Ended> {
         let chunk = self.framed.view(&self.work.control);
         let too_long = self.find_too_long(&chunk);
@@ -227,10 +241,13 @@ impl<P: Process> Attempt<'_, '_, P> {
         let Some(bad) = bad else {
             return self.part(&chunk, self.framed.records);
         };
-        let start = chunk
-            .spans()
-            .nth(usize::try_from(bad).unwrap_or(usize::MAX))
-            .map_or(chunk.range().end, |span| span.start);
+        let start = match &too_long {
+            Some(bad) => bad.start,
+            None => chunk
+                .spans()
+                .nth(usize::try_from(bad).unwrap_or(usize::MAX))
+                .map_or(chunk.range().end, |span| span.start),
+        };
         if start > 0 {
             self.part(&chunk.part(0..start, 0), bad)?;
         }
@@ -254,11 +271,18 @@ impl<P: Process> Attempt<'_, '_, P> {
         if self.framed.bytes.len() <= most {
             return None;
         }
-        let (span, index) = chunk
-            .spans()
-            .zip(0..)
-            .find(|(span, _)| span.end - span.start > most)?;
-        Some(self.failure(index, 1, span.start, FailureKind::Parse, Box::new(Taken)))
+        let framing = self.framed.input.framing;
+        let mut index = 0;
+        // Of NDJSON all lines are looked at: the reader, too, takes no blank one that is longer.
+        for span in chunk.lines() {
+            if span.end - span.start > most {
+                let error = Box::new(Taken);
+                return Some(self.failure(index, 1, span.start, FailureKind::Parse, error));
+            }
+            let content = &self.framed.bytes[span.start..span.content_end];
+            index += u64::from(framing != Framing::Ndjson || !is_blank(content));
+        }
+        None
     }
 
     /// Works on a part of the chunk with this many records; failing ones are set aside.
@@ -323,7 +347,7 @@ impl<P: Process> Attempt<'_, '_, P> {
 
     /// Calls the process once, with a state.
     fn call(&mut self, chunk: &Chunk<'_>) -> Result<Outcome, Ended> {
-        let process = self.work.process;
+        let process = &self.work.process;
         if self.work.control.is_stopped() {
             return Err(Ended::Stopped);
         }
@@ -360,6 +384,11 @@ impl<P: Process> Attempt<'_, '_, P> {
                 drop_quietly(state);
                 (FailureKind::Panic, panicked(payload))
             }
+        };
+        let kind = if error.is::<Panicked>() {
+            FailureKind::Panic
+        } else {
+            kind
         };
         Ok(match self.output.take_back() {
             Some(mark) => Outcome::Record(mark, kind, error),
@@ -400,10 +429,23 @@ fn count_lines(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {
+/// The work panicked.
+#[derive(Debug)]
+pub(crate) struct Panicked(String);
+
+impl std::fmt::Display for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "panicked: {}", self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// A caught panic as an error.
+pub(crate) fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {
     let text = panic_text(&*payload);
     drop_quietly(payload);
-    format!("panicked: {text}").into()
+    Box::new(Panicked(text))
 }
 
 /// The input ended inside quotes.

@@ -99,7 +99,8 @@ fn decisions_are_those_of_the_sequential_twin() {
                 let builder = builder.memory(memory).sequential(sequential);
                 let mut out = Vec::new();
                 let pipeline = builder.build().unwrap();
-                let result = pipeline.run(Source::bytes(&input.0), Sink::writer(&mut out), &process);
+                let result =
+                    pipeline.run(Source::bytes(&input.0), Sink::writer(&mut out), &process);
                 let came = match result {
                     Ok(summary) => Ok((summary.chunks, summary.retries, summary.bytes_out)),
                     Err(error) => Err((error.kind(), error.to_string())),

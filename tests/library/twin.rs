@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use inorder::{Builder, Error, ErrorKind, Pipeline, Position, Process, Sink, Source, Summary};
+use inorder::{
+    Builder, Error, ErrorKind, Format, Pipeline, Position, Process, Sink, Source, Summary,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -79,13 +81,7 @@ impl Files {
     }
 
     /// Runs a pipeline into memory or a file.
-    fn run<P: Process>(
-        &self,
-        builder: Builder,
-        inputs: &[Text],
-        how: &How,
-        process: &P,
-    ) -> Came {
+    fn run<P: Process>(&self, builder: Builder, inputs: &[Text], how: &How, process: &P) -> Came {
         let recorder = Recorder::new();
         let pipeline = builder.observe(Arc::clone(&recorder) as _).build().unwrap();
         let source = self.source(inputs, &how.way);
@@ -208,6 +204,41 @@ fn a_failing_chunk_is_halved_to_its_failing_records() {
         assert_eq!(came.counts, twin.counts);
         assert_eq!(places(&came.failures), places(&twin.failures));
     });
+}
+
+/// A blank line of NDJSON is no record, but no way of reading takes it if it is longer than a record may be.
+#[test]
+fn a_long_blank_line_is_too_long_however_it_is_read() {
+    for (input, at) in [
+        ("{}\n                \n{}\n", 3),
+        ("{}\n1\n             ", 5),
+    ] {
+        for chunk_size in [1, 4, 20, 1 << 20] {
+            for lengths in [vec![1], vec![5, 3], vec![usize::MAX]] {
+                for sequential in [true, false] {
+                    let builder = Pipeline::builder().format(Format::ndjson());
+                    let builder = builder.chunk_size(chunk_size).sequential(sequential);
+                    let pipeline = builder.max_record_size(10).build().unwrap();
+                    let mut out = Vec::new();
+                    let reader = ShortReads {
+                        bytes: input.as_bytes(),
+                        lengths: lengths.clone(),
+                        reads: 0,
+                    };
+                    let error = pipeline
+                        .run_each(
+                            Source::reader(reader),
+                            Sink::writer(&mut out),
+                            |record, out| out.keep(record),
+                        )
+                        .unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::TooLong);
+                    assert_eq!(error.position().unwrap().offset, at as u64);
+                    assert_eq!(out, &input.as_bytes()[..at]);
+                }
+            }
+        }
+    }
 }
 
 /// The plans do what the tests above think they do.

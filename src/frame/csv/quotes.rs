@@ -6,17 +6,17 @@ use crate::frame::scan::masks::{equal, line_ends, masks, parity};
 
 /// What the bytes before a position say about the quotes there.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Quotes {
+pub(in crate::frame) struct Quotes {
     /// The position lies inside quotes.
     inside: bool,
-    /// The byte before closed the quotes, unless a quote follows, which makes both data.
+    /// The byte before closed the quotes; where quotes are doubled, one that follows opens them again.
     closed: bool,
     /// Where the quotes opened, if one of the above.
     open: usize,
 }
 
 /// What a block of at most 64 bytes holds.
-pub(crate) struct Block {
+pub(in crate::frame) struct Block {
     /// The line ends outside quotes, one bit each, the first byte lowest.
     pub ends: u64,
     pub has_quotes: bool,
@@ -72,7 +72,7 @@ impl Quotes {
         let turns = self.turns(quotes, field_starts, dialect.doubling);
         let last = 1 << (to - at - 1);
         self.inside = turns.inside & last != 0;
-        self.closed = dialect.doubling && turns.closing & last != 0;
+        self.closed = turns.closing & last != 0;
         // A quote that opens again what the one before it closed is the second of a doubled one.
         let opened = turns.opening & field_starts;
         if let Some(i) = opened.checked_ilog2() {

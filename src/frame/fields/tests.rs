@@ -51,7 +51,7 @@ fn read_back(bytes: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_written_row_is_that_of_the_csv_crate_and_reads_back(row in row(), dialect in dialect()) {

@@ -1,0 +1,280 @@
+//! Ordered values from a file's records, instead of bytes in an output.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::builder::Settings;
+use super::stage::{Results, Stage};
+use super::{Stages, cannot_start, check_origins, panicked as run_panicked};
+use crate::buffer::Buffer;
+use crate::control::StopHandle;
+use crate::error::{BoxError, Error, ErrorKind, drop_quietly};
+use crate::frame::FrameError;
+use crate::input::Source;
+use crate::order::Next;
+use crate::output::Sink;
+use crate::pool::{panicked, with_pool};
+use crate::process::Process;
+use crate::record::Record;
+
+/// The records of a source: made by [`Pipeline::records`](crate::Pipeline::records).
+#[must_use = "nothing is read before a value is asked for"]
+pub struct Records {
+    settings: Settings,
+    stop: StopHandle,
+    source: Source<'static>,
+}
+
+impl Records {
+    pub(super) fn new(
+        settings: Settings,
+        stop: StopHandle,
+        source: Source<'static>,
+    ) -> Result<Records, Error> {
+        let origins = source.inputs();
+        check_origins(&origins)?;
+        let source = Source::of_inputs(origins);
+        Ok(Records {
+            settings,
+            stop,
+            source,
+        })
+    }
+
+    /// The values that `work` makes of the records, in input order, made on the workers' threads; nothing is read before the first is
+    /// asked for. The memory of the pipeline bounds the input that is ahead of the values taken.
+    ///
+    /// The iterator ends after the first error in order: that of the first failing record with
+    /// [`OnError::Stop`](crate::OnError::Stop), its position in it, or what else would end a run. With
+    /// [`OnError::Skip`](crate::OnError::Skip) failing records are left out and told to the observer. Dropping the iterator stops the work
+    /// after the records at hand and joins its threads.
+    ///
+    /// ```
+    /// use inorder::{Format, Pipeline, Source};
+    ///
+    /// let pipeline = Pipeline::builder().format(Format::csv()).build()?;
+    /// let input = Source::bytes(b"name,born\nAda,1815\nAlan,1912\n");
+    /// let years = pipeline.records(input)?.map(|record| {
+    ///     let born = record.get("born").unwrap_or_default();
+    ///     std::str::from_utf8(&born)?.parse::<u32>().map_err(inorder::BoxError::from)
+    /// });
+    /// assert_eq!(years.collect::<Result<Vec<_>, _>>()?, [1815, 1912]);
+    /// # Ok::<(), inorder::Error>(())
+    /// ```
+    pub fn map<T, E, F>(self, work: F) -> RecordMap<T>
+    where
+        F: Fn(&Record<'_>) -> Result<T, E> + Send + Sync + 'static,
+        T: Send + 'static,
+        E: Into<BoxError>,
+    {
+        RecordMap {
+            waiting: Some(self),
+            work: Collect(Arc::new(move |record| work(record).map_err(Into::into))),
+            run: None,
+            values: Vec::new().into_iter(),
+            error: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Values in input order: see [`Records::map`].
+#[must_use = "nothing is read before a value is asked for"]
+pub struct RecordMap<T: Send + 'static> {
+    /// Until the first value is asked for.
+    waiting: Option<Records>,
+    work: Collect<T>,
+    run: Option<Values<T>>,
+    /// Of the chunk that was taken last.
+    values: std::vec::IntoIter<T>,
+    /// Comes after these values.
+    error: Option<Error>,
+}
+
+/// A run whose results are values.
+struct Values<T: Send + 'static> {
+    order: Arc<Results<Vec<T>>>,
+    /// Completes positions and counts; what it writes goes nowhere.
+    stages: Stages<'static, Collect<T>>,
+    reader: Option<JoinHandle<Result<(), FrameError>>>,
+    /// A chunk was taken whose values are not all with the caller.
+    taken: bool,
+}
+
+/// The values of a chunk, and the error that comes after them.
+struct ChunkValues<T> {
+    values: Vec<T>,
+    error: Option<Error>,
+}
+
+impl<T: Send + 'static> RecordMap<T> {
+    /// Goes on to the next chunk. `false`: there is none.
+    fn advance(&mut self) -> Result<bool, Error> {
+        if let Some(records) = self.waiting.take() {
+            self.run = Some(Values::start(records, &self.work)?);
+        }
+        let Some(run) = &mut self.run else {
+            return Ok(false);
+        };
+        match run.next()? {
+            Some(chunk) => {
+                self.values = chunk.values.into_iter();
+                self.error = chunk.error;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}
+
+impl<T: Send + 'static> Values<T> {
+    fn start(records: Records, work: &Collect<T>) -> Result<Values<T>, Error> {
+        let settings = records.settings;
+        let (stop, source) = (records.stop, records.source);
+        let mut stages = Stages::open(&settings, &stop, source, Sink::discard(), work.clone())?;
+        stages.begin(&settings)?;
+        let size = Arc::new(settings.chunk_size());
+        let work = Arc::clone(&stages.work);
+        let take = |values: Option<&mut Vec<T>>| values.map(std::mem::take).unwrap_or_default();
+        let stage = Stage::new(&settings, &stages.control, work, size, take);
+        let order = Arc::clone(&stage.order);
+        let framer = stages.framer.take();
+        let control = Arc::clone(&stages.control);
+        let reader = std::thread::Builder::new()
+            .name("inorder-reader".to_owned())
+            .spawn(move || {
+                let (stage, Some(framer)) = (&stage, framer) else {
+                    return Ok(());
+                };
+                let read = with_pool(settings.threads, |pool| stage.read(pool, framer));
+                read.unwrap_or_else(|error| {
+                    control.stop();
+                    Err(super::no_threads(error))
+                })
+            })
+            .map_err(|error| cannot_start(error.into()))?;
+        Ok(Values {
+            order,
+            stages,
+            reader: Some(reader),
+            taken: false,
+        })
+    }
+
+    /// The next chunk's.
+    fn next(&mut self) -> Result<Option<ChunkValues<T>>, Error> {
+        if std::mem::take(&mut self.taken) {
+            self.order.release();
+        }
+        match self.order.next() {
+            Next::Result(_, (done, values)) => {
+                self.taken = true;
+                let in_flight = self.order.in_flight();
+                let error = self.stages.ordered.commit(done, in_flight).err();
+                Ok(Some(ChunkValues { values, error }))
+            }
+            Next::Lost(seq) => {
+                let what = format!("the result of chunk {seq} was lost");
+                Err(Error::new(ErrorKind::Internal, what))
+            }
+            Next::End | Next::Stopped => self.finish().map(|()| None),
+        }
+    }
+
+    /// All chunks are taken.
+    fn finish(&mut self) -> Result<(), Error> {
+        match self.reader.take().map(JoinHandle::join) {
+            None => {}
+            Some(Ok(read)) => read.map_err(|error| self.stages.ordered.reader_failed(error))?,
+            Some(Err(payload)) => return Err(run_panicked("the reader panicked", payload)),
+        }
+        self.stages.control.stopped_early()?;
+        self.stages.ordered.leave()
+    }
+}
+
+impl<T: Send + 'static> Drop for Values<T> {
+    fn drop(&mut self) {
+        self.stages.control.stop();
+        if let Some(read) = self.reader.take().map(JoinHandle::join) {
+            // What went wrong after the last value that was asked for is nobody's business any more.
+            drop_quietly(read);
+        }
+    }
+}
+
+impl<T: Send + 'static> Iterator for RecordMap<T> {
+    type Item = Result<T, Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<T, Error>> {
+        loop {
+            if let Some(value) = self.values.next() {
+                return Some(Ok(value));
+            }
+            if let Some(error) = self.error.take() {
+                self.run = None;
+                return Some(Err(error));
+            }
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.run = None;
+                    return None;
+                }
+                Err(error) => {
+                    self.run = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> std::iter::FusedIterator for RecordMap<T> {}
+
+impl<T: Send + 'static> std::fmt::Debug for RecordMap<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordMap").finish_non_exhaustive()
+    }
+}
+
+/// What makes a value of a record.
+type MakeValue<T> = dyn Fn(&Record<'_>) -> Result<T, BoxError> + Send + Sync;
+
+/// Work that collects values in its state.
+struct Collect<T>(Arc<MakeValue<T>>);
+
+impl<T> Clone for Collect<T> {
+    fn clone(&self) -> Self {
+        Collect(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Send> Process for Collect<T> {
+    type State = Vec<T>;
+
+    fn start(&self) -> Result<Vec<T>, BoxError> {
+        Ok(Vec::new())
+    }
+
+    fn record(
+        &self,
+        values: &mut Vec<T>,
+        record: &Record<'_>,
+        _out: &mut Buffer,
+    ) -> Result<(), BoxError> {
+        // Caught here, so that the values before it are not lost with the state.
+        let made = catch_unwind(AssertUnwindSafe(|| (self.0)(record)));
+        values.push(made.map_err(panicked)??);
+        Ok(())
+    }
+}

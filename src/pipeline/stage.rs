@@ -1,0 +1,127 @@
+//! Reader and workers around the order: what a run to a sink and ordered values have in common.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::builder::Settings;
+use super::reader_panicked;
+use crate::control::{Control, Stop};
+use crate::error::drop_quietly;
+use crate::frame::{ChunkSize, FrameError, Framed, Framer};
+use crate::order::{Limits, Order, Ticket};
+use crate::pool::{Done, Pool, Work};
+use crate::process::Process;
+
+/// A chunk is charged so much for itself, beside its bytes.
+pub(super) const CHUNK_OVERHEAD: usize = 1024;
+
+/// Results in their order, each with what was taken out of the state that worked on it.
+pub(super) type Results<X> = Order<Framed, (Done, X)>;
+
+/// What reader and workers share.
+pub(super) struct Stage<P: Process, X> {
+    pub order: Arc<Results<X>>,
+    work: Arc<Work<P>>,
+    size: Arc<ChunkSize>,
+    take: Take<P, X>,
+}
+
+/// Takes something out of the state that worked on a chunk.
+pub(super) type Take<P, X> = fn(Option<&mut <P as Process>::State>) -> X;
+
+impl<X: Send + 'static> Stop for Results<X> {
+    fn stop(&self) {
+        Order::stop(self);
+    }
+}
+
+impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
+    pub fn new(
+        settings: &Settings,
+        control: &Control,
+        work: Arc<Work<P>>,
+        size: Arc<ChunkSize>,
+        take: Take<P, X>,
+    ) -> Stage<P, X> {
+        let order = Arc::new(Order::new(Limits {
+            bytes: settings.memory,
+            slots: settings.threads.saturating_mul(16).max(64),
+            started: settings.threads,
+        }));
+        control.set_order(Arc::clone(&order) as Arc<dyn Stop>);
+        Stage {
+            order,
+            work,
+            size,
+            take,
+        }
+    }
+
+    /// The reader's thread: the pull, and the back-pressure.
+    pub fn read<'s>(&'s self, pool: &Pool<'_, 's>, framer: Framer<'_>) -> Result<(), FrameError> {
+        let result = catch_unwind(AssertUnwindSafe(|| self.read_all(pool, framer)));
+        self.order.close();
+        result.unwrap_or_else(|payload| Err(reader_panicked("<input>".as_ref(), payload)))
+    }
+
+    fn read_all<'s>(
+        &'s self,
+        pool: &Pool<'_, 's>,
+        mut framer: Framer<'_>,
+    ) -> Result<(), FrameError> {
+        while self.order.wait_for_room() {
+            let Some(framed) = framer.next(self.size.want())? else {
+                break;
+            };
+            let bytes = framed.bytes.len() + CHUNK_OVERHEAD;
+            if self.order.push(framed, bytes).is_err() {
+                break;
+            }
+            self.hand_over(pool);
+        }
+        Ok(())
+    }
+
+    /// Gives the pool the chunks that may start.
+    pub fn hand_over<'s>(&'s self, pool: &Pool<'_, 's>) {
+        while let Some((ticket, framed)) = self.order.start_next() {
+            pool.spawn(move |pool| self.work_on(pool, ticket, framed));
+        }
+    }
+
+    /// A worker's job.
+    fn work_on<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, framed: Framed) {
+        let claim = self.order.claim(ticket);
+        let bytes = framed.bytes.len();
+        // The work catches what the process panics with; this is for what should not happen, and leaves the claim unfilled.
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let worker = pool.worker_index();
+            self.work.run_and_take(framed, worker, self.take)
+        }));
+        match worked {
+            Ok((done, taken)) => {
+                self.size.observe(bytes, done.busy);
+                // What is taken weighs about as much as the input that it comes from.
+                let held = match size_of::<X>() {
+                    0 => done.output.held(),
+                    _ => done.output.held().max(bytes),
+                };
+                claim.fill((done, taken), held + CHUNK_OVERHEAD);
+            }
+            Err(payload) => {
+                drop_quietly(payload);
+                drop(claim);
+            }
+        }
+        self.hand_over(pool);
+    }
+}
+
+/// Stops the run when it is dropped.
+pub(super) struct StopOnDrop<'r>(pub &'r Control);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

@@ -86,7 +86,8 @@ pub(crate) struct Mark {
     run: Range<usize>,
 }
 
-/// A field that the dialect can't hold: it has a delimiter or a line end, and the format has no quoting.
+/// A row that the dialect can't express: a field has a delimiter, a line end or a quote and could not be told apart, or the row
+/// would be a blank line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
     field: usize,
@@ -96,7 +97,7 @@ impl std::fmt::Display for RowError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "field {} holds a delimiter or a line end, and the format has no quoting",
+            "the format's dialect cannot express field {} of the row",
             self.field + 1
         )
     }
@@ -147,7 +148,8 @@ impl Buffer {
     /// format is no CSV or TSV, the dialect is a comma and `"`.
     ///
     /// # Errors
-    /// A field that the dialect can't hold; then nothing is written.
+    /// A row that the dialect can't express; then nothing is written. With quoting and doubled quotes, which are the default,
+    /// every row can be.
     #[inline]
     pub fn row<I, F>(&mut self, row: I) -> Result<(), RowError>
     where

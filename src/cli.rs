@@ -6,6 +6,7 @@ mod check;
 mod escape;
 mod help;
 mod json;
+mod names;
 mod plan;
 mod progress;
 mod run;

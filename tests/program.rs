@@ -1,6 +1,6 @@
 //! The program as a user meets it: run by a shell, with streams that are closed, full, blocked or gone, and files that
 //! are odd. Rows of the fault list are named in the tests (C2, C4, C5, C7, A17, F6).
-#![cfg(unix)]
+#![cfg(all(unix, feature = "cli"))]
 
 use std::fs;
 use std::io::Write;

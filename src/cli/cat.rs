@@ -6,7 +6,8 @@ use inorder::{BoxError, Buffer, Chunk, ChunkError, Failure, Process, Record, Sin
 
 use super::args::FormatArg;
 use super::escape;
-use super::plan::{CatPlan, OutputName};
+use super::names::OutputName;
+use super::plan::CatPlan;
 use super::run::{self, OnFailure};
 use super::status::Status;
 use super::voice::Voice;

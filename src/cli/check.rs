@@ -1,26 +1,25 @@
 //! `inorder check`: counts and validates.
 
-use std::fmt;
-use std::fmt::Write;
+mod report;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use inorder::{
-    BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Failure, FailureKind, Process, Record,
-    RunState, Sink, Summary,
+    BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Failure, Process, Record, RunState,
+    Sink,
 };
-use serde::Serialize;
 
 use super::args::FormatArg;
 use super::cat::{CR_ONLY, starts_with_cr_lines};
-use super::plan::{CheckPlan, InputName};
+use super::names::InputName;
+use super::plan::CheckPlan;
 use super::run;
-use super::stats::Place;
-use super::status::{Status, message};
-use super::units::counted;
+use super::status::Status;
 use super::voice::Voice;
-use super::{escape, json, streams};
+use super::{json, streams};
+use report::{Fault, Fields, Report, Wrong};
 
 /// Runs `check`.
 pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
@@ -42,7 +41,7 @@ pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
         Box::new(collect),
     );
     let faults = std::mem::take(&mut *faults.lock().unwrap_or_else(PoisonError::into_inner));
-    let report = Report::of(plan, &process, faults, result.as_ref());
+    let report = Report::of(plan, process.counted(), faults, result.as_ref());
     let text = if plan.json {
         report.json()?
     } else {
@@ -57,40 +56,6 @@ pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     }
     Ok(Status::with_faults(summary.skipped))
 }
-
-/// What is wrong with a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Wrong {
-    Fields {
-        found: usize,
-        expected: usize,
-        header: bool,
-    },
-    Json(String),
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Wrong::Fields {
-                found,
-                expected,
-                header,
-            } => {
-                let s = if *found == 1 { "" } else { "s" };
-                let whose = if *header {
-                    "the header"
-                } else {
-                    "the first record"
-                };
-                write!(f, "{found} field{s}, {whose} has {expected}")
-            }
-            Wrong::Json(what) => write!(f, "not JSON: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Wrong {}
 
 /// The width of rows is not known yet.
 const UNKNOWN: usize = usize::MAX;
@@ -129,6 +94,16 @@ impl Check {
             fields: AtomicU64::new(0),
             width: AtomicUsize::new(UNKNOWN),
             has_cr: AtomicBool::new(false),
+        }
+    }
+
+    /// The fields counted, and how many a row must have; nothing for formats without fields.
+    fn counted(&self) -> Fields {
+        let rows = self.kind == Kind::Rows;
+        let width = self.width.load(Relaxed);
+        Fields {
+            all: rows.then(|| self.fields.load(Relaxed)),
+            in_a_row: (rows && width != UNKNOWN).then_some(width),
         }
     }
 
@@ -219,149 +194,5 @@ impl Process for Check {
         } else {
             Commit::RunAgain
         }
-    }
-}
-
-/// A fault with its place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Fault {
-    #[serde(flatten)]
-    place: Place,
-    kind: &'static str,
-    error: String,
-    #[serde(skip)]
-    text: String,
-}
-
-impl Fault {
-    fn of(failure: &Failure<'_>) -> Fault {
-        let wrong = failure.error.downcast_ref::<Wrong>();
-        let error = escape::line(&failure.error.to_string());
-        Fault {
-            place: Place::of(failure.position),
-            kind: match (wrong, failure.kind) {
-                (Some(Wrong::Fields { .. }), _) => "fields",
-                (Some(Wrong::Json(_)), _) => "json",
-                (None, FailureKind::Parse) => "parse",
-                (None, FailureKind::Panic) => "panic",
-                (None, _) => "other",
-            },
-            text: format!(
-                "{}: {}: {error}",
-                escape::name(&failure.position.input),
-                failure.position
-            ),
-            error,
-        }
-    }
-}
-
-/// What `check` prints. Its names are part of the program's interface.
-#[derive(Debug, Serialize)]
-struct Report {
-    schema: u32,
-    inputs: Vec<String>,
-    format: &'static str,
-    /// The run went to its end.
-    complete: bool,
-    records: u64,
-    /// Fields of all records; CSV and TSV only.
-    fields: Option<u64>,
-    /// Fields that each record must have; CSV and TSV only.
-    columns: Option<usize>,
-    lines: u64,
-    bytes: u64,
-    faults: u64,
-    first_faults: Vec<Fault>,
-    error: Option<String>,
-}
-
-impl Report {
-    fn of(
-        plan: &CheckPlan,
-        process: &Check,
-        first_faults: Vec<Fault>,
-        result: Result<&Summary, &anyhow::Error>,
-    ) -> Report {
-        let nothing = Summary::default();
-        let known = result
-            .as_ref()
-            .err()
-            .and_then(|error| error.downcast_ref::<inorder::Error>());
-        let summary = match &result {
-            Ok(summary) => summary,
-            Err(_) => known.and_then(inorder::Error::summary).unwrap_or(&nothing),
-        };
-        let rows = process.kind == Kind::Rows;
-        let width = process.width.load(Relaxed);
-        Report {
-            schema: 1,
-            inputs: plan.plan.inputs.iter().map(InputName::shown).collect(),
-            format: match plan.plan.format_name {
-                FormatArg::Lines => "lines",
-                FormatArg::Csv => "csv",
-                FormatArg::Tsv => "tsv",
-                FormatArg::Ndjson => "ndjson",
-                FormatArg::Nul => "nul",
-            },
-            complete: result.is_ok(),
-            records: summary.records,
-            fields: rows.then(|| process.fields.load(Relaxed)),
-            columns: (rows && width != UNKNOWN).then_some(width),
-            lines: summary.lines,
-            bytes: summary.bytes_in,
-            faults: summary.skipped,
-            first_faults,
-            error: result.err().map(|error| escape::line(&message(error))),
-        }
-    }
-
-    fn json(&self) -> anyhow::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for fault in &self.first_faults {
-            text.push_str(&fault.text);
-            text.push('\n');
-        }
-        if !self.complete {
-            return text;
-        }
-        match self.faults.saturating_sub(self.first_faults.len() as u64) {
-            0 => {}
-            more => {
-                let _ = writeln!(text, "and {}", counted(more, "more fault"));
-            }
-        }
-        match self.inputs.as_slice() {
-            [input] => text.push_str(input),
-            inputs => {
-                let _ = write!(text, "{} inputs", inputs.len());
-            }
-        }
-        let _ = write!(
-            text,
-            ": {}, {}",
-            self.format,
-            counted(self.records, "record")
-        );
-        if let Some(columns) = self.columns {
-            let _ = write!(text, " of {}", counted(columns as u64, "field"));
-        }
-        let _ = write!(
-            text,
-            ", {}, {}: ",
-            counted(self.lines, "line"),
-            counted(self.bytes, "byte")
-        );
-        match self.faults {
-            0 => text.push_str("no faults\n"),
-            faults => {
-                let _ = writeln!(text, "{}", counted(faults, "fault"));
-            }
-        }
-        text
     }
 }

@@ -1,20 +1,18 @@
 //! What to do: the plan that follows from what was typed. Everything that can be refused without opening an input is
 //! refused here.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use inorder::{Builder, Format, OnError, Pipeline, Source};
 
 use super::args::{
     CatArgs, CheckArgs, FormatArg, InputArgs, OnErrorArg, ProgressArg, RunArgs, ShowArgs,
 };
+use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
 use super::work::Work;
-use super::{escape, same, streams};
+use super::{same, streams};
 
 /// What every command that reads records does.
 #[derive(Debug)]
@@ -52,57 +50,6 @@ pub struct CheckPlan {
     pub plan: Plan,
     pub faults: usize,
     pub json: bool,
-}
-
-/// Where records come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InputName {
-    Stdin,
-    Path(PathBuf),
-}
-
-/// Where bytes go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OutputName {
-    Stdout,
-    Path(PathBuf),
-}
-
-impl InputName {
-    fn typed(name: PathBuf) -> InputName {
-        if name.as_os_str() == "-" {
-            InputName::Stdin
-        } else {
-            InputName::Path(name)
-        }
-    }
-
-    /// The name as it is shown.
-    pub fn shown(&self) -> String {
-        match self {
-            InputName::Stdin => "<stdin>".to_string(),
-            InputName::Path(path) => escape::name(path),
-        }
-    }
-}
-
-impl OutputName {
-    fn typed(name: PathBuf) -> OutputName {
-        // The other names of standard output, so that all of them behave as `-` does.
-        let names = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-        if names.iter().any(|known| name.as_os_str() == *known) {
-            OutputName::Stdout
-        } else {
-            OutputName::Path(name)
-        }
-    }
-
-    fn path(&self) -> Option<&Path> {
-        match self {
-            OutputName::Stdout => None,
-            OutputName::Path(path) => Some(path),
-        }
-    }
 }
 
 impl CatPlan {
@@ -247,13 +194,13 @@ impl Plan {
 
     /// The library's source for this plan.
     pub fn source(&self) -> Source<'static> {
-        if let [InputName::Stdin] = self.inputs.as_slice() {
-            return Source::stdin();
-        }
-        Source::files(self.inputs.iter().map(|input| match input {
-            InputName::Stdin => PathBuf::from("/dev/stdin"),
-            InputName::Path(path) => path.clone(),
-        }))
+        let none = Source::files(std::iter::empty::<PathBuf>());
+        self.inputs.iter().fold(none, |source, input| {
+            source.then(match input {
+                InputName::Stdin => Source::stdin(),
+                InputName::Path(path) => Source::file(path),
+            })
+        })
     }
 }
 
@@ -262,88 +209,6 @@ fn mapped(builder: Builder) -> Builder {
     // SAFETY: nobody can promise that the file stays as it is; the run checks its size and time before bytes leave and
     // before the output is published, and `guard_mapped_reads` in main turns a page that is gone into an error.
     unsafe { builder.memory_map(true) }
-}
-
-/// The inputs in their order: at least one.
-fn inputs(named: Vec<PathBuf>, list: Option<&Path>) -> anyhow::Result<Vec<InputName>> {
-    let names = match list {
-        Some(list) => names_from(list)?,
-        None => named,
-    };
-    let mut inputs: Vec<InputName> = names.into_iter().map(InputName::typed).collect();
-    if inputs.is_empty() {
-        inputs.push(InputName::Stdin);
-    }
-    if inputs
-        .iter()
-        .filter(|input| **input == InputName::Stdin)
-        .count()
-        > 1
-    {
-        return Err(usage("standard input is named more than once"));
-    }
-    Ok(inputs)
-}
-
-/// The names in the list, each ended by a NUL byte.
-fn names_from(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let shown = escape::name(list);
-    let mut bytes = Vec::new();
-    let read = if list.as_os_str() == "-" {
-        streams::need_input()?;
-        io::stdin().lock().read_to_end(&mut bytes).map(drop)
-    } else {
-        fs::File::open(list).and_then(|mut file| file.read_to_end(&mut bytes).map(drop))
-    };
-    read.with_context(|| format!("{shown}: cannot be read"))?;
-    let names: Vec<PathBuf> = bytes
-        .strip_suffix(b"\0")
-        .unwrap_or(&bytes)
-        .split(|byte| *byte == 0)
-        .map(path_of)
-        .collect::<Option<_>>()
-        .ok_or_else(|| usage(format!("{shown}: a name is not valid on this system")))?;
-    if bytes.is_empty() || names.iter().any(|name| name.as_os_str().is_empty()) {
-        return Err(usage(format!(
-            "{shown}: no name, or an empty one, in the list"
-        )));
-    }
-    if list.as_os_str() == "-" && names.iter().any(|name| name.as_os_str() == "-") {
-        return Err(usage(
-            "the list on standard input can't name standard input",
-        ));
-    }
-    Ok(names)
-}
-
-#[cfg(unix)]
-fn path_of(name: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    Some(PathBuf::from(OsStr::from_bytes(name)))
-}
-
-#[cfg(not(unix))]
-fn path_of(name: &[u8]) -> Option<PathBuf> {
-    std::str::from_utf8(name).ok().map(PathBuf::from)
-}
-
-/// The format that a name tells, the suffix of a compression left aside.
-fn format_of_name(name: &Path) -> Option<FormatArg> {
-    let suffix = |name: &Path| {
-        let suffix = name.extension().and_then(OsStr::to_str);
-        suffix.map(str::to_ascii_lowercase)
-    };
-    let outer = suffix(name)?;
-    let inner = match outer.as_str() {
-        "gz" | "bgz" | "zst" | "bz2" | "xz" => suffix(Path::new(name.file_stem()?))?,
-        _ => outer,
-    };
-    match inner.as_str() {
-        "csv" => Some(FormatArg::Csv),
-        "tsv" | "tab" => Some(FormatArg::Tsv),
-        "ndjson" | "jsonl" | "json" => Some(FormatArg::Ndjson),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -362,28 +227,6 @@ pub mod tests {
     /// The plan of a line of words.
     pub fn cat_plan(line: &str) -> Plan {
         cat(line).unwrap().plan
-    }
-
-    #[test]
-    fn formats_by_name() {
-        for (name, format) in [
-            ("a.csv", Some(FormatArg::Csv)),
-            ("dir.csv/a", None),
-            ("A.CSV", Some(FormatArg::Csv)),
-            ("a.tsv", Some(FormatArg::Tsv)),
-            ("a.tab", Some(FormatArg::Tsv)),
-            ("a.ndjson", Some(FormatArg::Ndjson)),
-            ("a.jsonl.zst", Some(FormatArg::Ndjson)),
-            ("a.json", Some(FormatArg::Ndjson)),
-            ("a.csv.gz", Some(FormatArg::Csv)),
-            ("a.gz", None),
-            ("a.csv.txt", None),
-            ("csv", None),
-            (".csv", None),
-            ("", None),
-        ] {
-            assert_eq!(format_of_name(Path::new(name)), format, "{name}");
-        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 
 use super::escape;
-use super::plan::InputName;
+use super::names::InputName;
 use super::status::usage;
 
 /// Refuses an input that is the regular file that standard output goes to: it would be read while it is written.

@@ -8,7 +8,8 @@ use anyhow::Context;
 use inorder::{Position, Summary};
 use serde::Serialize;
 
-use super::plan::{OutputName, Plan};
+use super::names::OutputName;
+use super::plan::Plan;
 use super::status::{Status, message};
 use super::{escape, streams};
 

@@ -23,13 +23,26 @@ pub(crate) fn fields(content: &[u8], dialect: Dialect) -> FieldIter<'_> {
     }
 }
 
+/// A count of so many bytes fits a byte.
+const COUNTED: usize = 255;
+
 /// As many as `fields` gives.
 pub(crate) fn count_fields(content: &[u8], dialect: Dialect) -> usize {
-    if dialect
-        .quote
-        .is_none_or(|quote| memchr(quote, content).is_none())
-    {
+    let Some(quote) = dialect.quote else {
         return memchr_iter(dialect.delimiter, content).count() + 1;
+    };
+    // One pass for both: records are short, so that what a search costs to start matters.
+    let (mut delimiters, mut quoted) = (0, false);
+    for block in content.chunks(COUNTED) {
+        let mut count = 0u8;
+        for &byte in block {
+            count += u8::from(byte == dialect.delimiter);
+            quoted |= byte == quote;
+        }
+        delimiters += usize::from(count);
+    }
+    if !quoted {
+        return delimiters + 1;
     }
     let mut fields = fields(content, dialect);
     let mut count = 0;

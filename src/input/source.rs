@@ -52,6 +52,18 @@ impl<'a> Source<'a> {
         Source::of(Origin::Bytes(bytes))
     }
 
+    /// These inputs, then those of `next`.
+    ///
+    /// ```
+    /// use inorder::Source;
+    /// let source = Source::file("first.csv").then(Source::stdin());
+    /// ```
+    #[must_use]
+    pub fn then(mut self, next: Source<'a>) -> Source<'a> {
+        self.origins.extend(next.origins);
+        self
+    }
+
     fn of(origin: Origin<'a>) -> Source<'a> {
         Source {
             origins: vec![origin],

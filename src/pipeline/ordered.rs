@@ -178,6 +178,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         self.progress.failed += skipped;
         self.progress.records = self.summary.records;
         if let Some(ended) = done.ended.take() {
+            if let Ended::Failed(failure) | Ended::TooLong(failure, _) = &ended {
+                self.summary.bytes_in += failure.start as u64;
+                self.summary.lines += failure.lines;
+            }
             return Err(self.ended(&done, ended));
         }
         if done.processed + skipped != done.records {
@@ -282,13 +286,13 @@ impl<'o, P: Process> Ordered<'o, P> {
     }
 
     /// All that was read is written.
-    fn complete(&mut self) -> Result<(), Error> {
+    pub fn complete(&mut self) -> Result<(), Error> {
         while self.enter_next()? {}
         self.leave()
     }
 
     /// All of an input is written.
-    pub fn leave(&mut self) -> Result<(), Error> {
+    fn leave(&mut self) -> Result<(), Error> {
         let (tail, end) = match &mut self.current {
             Some(current) => (std::mem::take(&mut current.tail), current.end),
             None => return Ok(()),

@@ -197,7 +197,7 @@ impl<T: Send + 'static> Values<T> {
             Some(Err(payload)) => return Err(run_panicked("the reader panicked", payload)),
         }
         self.stages.control.stopped_early()?;
-        self.stages.ordered.leave()
+        self.stages.ordered.complete()
     }
 }
 

@@ -259,7 +259,6 @@ impl<P: Process> Attempt<'_, P> {
         }
         let quote = self.framed.unclosed.unwrap_or_default();
         let opened = Unclosed {
-            after: quote.saturating_sub(start) as u64,
             offset: self.framed.offset + quote as u64,
         };
         let failure = self.failure(bad, 1, start, FailureKind::Parse, Box::new(opened));
@@ -451,16 +450,15 @@ pub(crate) fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {
 /// The input ended inside quotes.
 #[derive(Debug)]
 struct Unclosed {
-    after: u64,
     offset: u64,
 }
 
 impl std::fmt::Display for Unclosed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Unclosed { after, offset } = self;
+        let offset = self.offset;
         write!(
             f,
-            "the input ends inside quotes, which opened at byte {offset}, {after} bytes into the record"
+            "the input ends inside quotes: the one that opens at byte {offset} is never closed"
         )
     }
 }

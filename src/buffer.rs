@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
@@ -16,6 +17,9 @@ use crate::record::Record;
 
 /// Shorter kept runs are copied: a slice of its own in a vectored write costs about as much as copying this.
 const SMALLEST_SLICE: usize = 4096;
+
+/// A buffer with less capacity than this is not worth shrinking.
+const SLACK: usize = 1 << 20;
 
 /// Slices of one chunk; more are copied, so that a vectored write stays one system call.
 const MOST_SLICES: usize = 256;
@@ -51,9 +55,18 @@ pub(crate) struct BufferSettings {
     /// The output's path, beside which that file is made.
     pub near: Option<std::path::PathBuf>,
     pub recycler: Arc<Recycler>,
+    /// What the last chunks wrote: a buffer that begins with this much need not grow, which leaves holes in the heap.
+    pub expected: AtomicUsize,
 }
 
 impl BufferSettings {
+    /// A chunk wrote so much.
+    fn expect(&self, bytes: usize) {
+        let before = self.expected.load(Ordering::Relaxed);
+        let now = bytes.max(before - before / 8).min(self.spill_at);
+        self.expected.store(now, Ordering::Relaxed);
+    }
+
     /// Output could not be spilled to a file.
     pub fn spill_error(&self, source: io::Error) -> OutputError {
         OutputError {
@@ -108,7 +121,9 @@ impl std::error::Error for RowError {}
 impl Buffer {
     pub(crate) fn new(input: Option<Bytes>, settings: Arc<BufferSettings>) -> Buffer {
         Buffer {
-            own: settings.recycler.take(0),
+            own: settings
+                .recycler
+                .take(settings.expected.load(Ordering::Relaxed)),
             spill: Spill::default(),
             kept: Vec::new(),
             run: 0..0,
@@ -346,6 +361,11 @@ impl Buffer {
     /// The work on the chunk is over; input that is not needed for the output is let go.
     pub(crate) fn close(&mut self) -> Result<(), io::Error> {
         self.settle_run();
+        self.settings.expect(self.own.len());
+        // Growing doubles; what is held until the write should not be half empty.
+        if self.own.capacity() > SLACK && self.own.capacity() / 2 > self.own.len() {
+            self.own.shrink_to_fit();
+        }
         if self.kept.is_empty() && self.note.is_empty() {
             self.input = None;
         }
@@ -362,6 +382,11 @@ impl Buffer {
     /// The chunk's bytes, if the buffer still holds them.
     pub(crate) fn input(&self) -> Option<&Bytes> {
         self.input.as_ref()
+    }
+
+    /// What was written and is no slice of the input.
+    pub(crate) fn own_bytes(&self) -> usize {
+        usize::try_from(self.own_len()).unwrap_or(usize::MAX)
     }
 
     /// Memory that the closed buffer holds.

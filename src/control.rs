@@ -99,10 +99,14 @@ impl Control {
 
     /// A run that ended because it was told to has not done its work.
     pub fn stopped_early(&self) -> Result<(), Error> {
-        if self.is_stopped() || self.is_draining() {
+        if self.was_told_to_stop() {
             return Err(Error::new(ErrorKind::Stopped, "stopped"));
         }
         Ok(())
+    }
+
+    pub fn was_told_to_stop(&self) -> bool {
+        self.is_stopped() || self.is_draining()
     }
 
     /// Whether nothing more is to be read.

@@ -176,19 +176,27 @@ impl std::error::Error for Error {
     }
 }
 
-/// A path for a message: control characters and bytes that are no UTF-8 are escaped.
-fn escaped(path: &Path) -> String {
+/// A path for a message: what a terminal obeys and bytes that are no UTF-8 are escaped.
+pub(crate) fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         for char in chunk.valid().chars() {
-            if char.is_control() {
-                text.extend(char.escape_default());
-            } else {
-                text.push(char);
+            match char {
+                '\n' => text.push_str("\\n"),
+                '\r' => text.push_str("\\r"),
+                '\t' => text.push_str("\\t"),
+                '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
+                    text.push_str(&format!("\\x{:02X}", u32::from(char)));
+                }
+                // Line separators, and marks that reorder what is shown after them.
+                '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                    text.push_str(&format!("\\u{{{:X}}}", u32::from(char)));
+                }
+                char => text.push(char),
             }
         }
         for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
+            text.push_str(&format!("\\x{byte:02X}"));
         }
     }
     text

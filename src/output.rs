@@ -73,7 +73,6 @@ impl<'a> Output<'a> {
     }
 
     /// The path as it was given, or `<stdout>`, `<writer>`, `<discard>`: for messages.
-    #[cfg(test)]
     pub(crate) fn name(&self) -> &Path {
         &self.name
     }

@@ -12,6 +12,8 @@
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
+mod inputs;
+mod messages;
 mod ordered;
 mod parallel;
 mod records;
@@ -19,6 +21,7 @@ mod stage;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 pub use builder::{Builder, OnError};
@@ -36,7 +39,8 @@ use crate::progress::Started;
 use crate::record::Record;
 use crate::summary::Summary;
 use builder::Settings;
-use ordered::{Ordered, Verdict, output_error};
+use messages::output_error;
+use ordered::{Ordered, Verdict};
 
 /// Work is done in a plain loop for so long before threads are started.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -192,8 +196,8 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             .memory_map
             .then(|| TemporaryName::register(output.temporary().as_deref()));
         let recycler = Arc::new(Recycler::new(
-            2 * settings.threads + 2,
-            2 * settings.chunk_limit(),
+            settings.threads + 2,
+            settings.chunk_limit() / 2 * 3,
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
@@ -203,6 +207,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
             recycler: Arc::clone(&recycler),
+            expected: AtomicUsize::new(0),
         });
         let work = Work::new(
             process.clone(),
@@ -219,7 +224,13 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&control),
         );
         let observer = settings.observer.clone();
-        let ordered = Ordered::new(process, output, observer, framer.opened());
+        let ordered = Ordered::new(
+            process,
+            output,
+            observer,
+            framer.opened(),
+            Arc::clone(&control),
+        );
         if let Some(observer) = ordered.observer() {
             observer.started(&Started {
                 total_bytes,
@@ -312,7 +323,7 @@ impl Run<'_> {
                 let bytes = framed.bytes.len();
                 let done = stages.work.run(framed, 0);
                 busy += done.busy;
-                self.size.observe(bytes, done.busy);
+                self.size.observe(bytes, done.output.own_bytes(), done.busy);
                 let in_flight = bytes + done.output.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, in_flight)? {

@@ -46,15 +46,17 @@ impl ChunkSize {
         }
     }
 
-    /// A chunk of this many bytes took this long.
-    pub fn observe(&self, bytes: usize, busy: Duration) {
+    /// A chunk of this many bytes took this long and has a result of this size, which is to be no larger than the largest
+    /// chunk: it stands in memory as long.
+    pub fn observe(&self, bytes: usize, output: usize, busy: Duration) {
         if self.fixed {
             return;
         }
         let now = self.bytes.load(Ordering::Relaxed);
         let nanos = busy.as_nanos().max(1);
         let goal = (bytes as u128).saturating_mul(self.goal.as_nanos()) / nanos;
-        let goal = usize::try_from(goal).unwrap_or(usize::MAX);
+        let fits = (bytes as u128).saturating_mul(self.most as u128) / (output.max(1) as u128);
+        let goal = usize::try_from(goal.min(fits)).unwrap_or(usize::MAX);
         // One odd chunk moves the size by a factor of two at most. A chunk much smaller than the size now (one of an
         // earlier time, or the last of an input) says nothing about whether a larger one would do.
         let next = if goal < now {
@@ -77,7 +79,7 @@ mod tests {
     fn grows_while_chunks_are_quick() {
         let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
         for _ in 0..30 {
-            size.observe(size.want().bytes, Duration::from_nanos(100));
+            size.observe(size.want().bytes, 0, Duration::from_nanos(100));
         }
         assert_eq!(size.want().bytes, 1 << 20);
     }
@@ -86,7 +88,7 @@ mod tests {
     fn stays_at_one_record_while_records_are_slow() {
         let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
         for _ in 0..30 {
-            size.observe(90, Duration::from_millis(10));
+            size.observe(90, 0, Duration::from_millis(10));
         }
         assert_eq!(size.want().bytes, 18);
     }
@@ -95,18 +97,28 @@ mod tests {
     fn shrinks_when_records_become_slow() {
         let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
         for _ in 0..30 {
-            size.observe(size.want().bytes, Duration::from_nanos(100));
+            size.observe(size.want().bytes, 0, Duration::from_nanos(100));
         }
         for _ in 0..30 {
-            size.observe(size.want().bytes, Duration::from_millis(50));
+            size.observe(size.want().bytes, 0, Duration::from_millis(50));
         }
         assert!(size.want().bytes < 1 << 16);
     }
 
     #[test]
+    fn large_results_keep_chunks_small() {
+        let size = ChunkSize::adaptive(1 << 20, u64::MAX, Duration::from_millis(2));
+        for _ in 0..30 {
+            let bytes = size.want().bytes;
+            size.observe(bytes, 20 * bytes, Duration::from_nanos(100));
+        }
+        assert_eq!(size.want().bytes, (1 << 20) / 20);
+    }
+
+    #[test]
     fn fixed_is_fixed() {
         let size = ChunkSize::fixed(7, 3);
-        size.observe(7, Duration::from_nanos(1));
+        size.observe(7, 0, Duration::from_nanos(1));
         assert_eq!((size.want().bytes, size.want().records), (7, 3));
     }
 }

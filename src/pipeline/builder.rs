@@ -225,7 +225,7 @@ impl Settings {
     /// The size of a mapped window: several chunks, and a fraction of the memory, because a window stays as long as one of
     /// its chunks does.
     pub fn window(&self) -> usize {
-        (self.memory / 8).clamp(1 << 20, 8 << 20)
+        (self.memory / 16).clamp(1 << 20, 4 << 20)
     }
 
     /// The size of a stream's buffer: one chunk, and what it takes to see that chunk's end.

@@ -2,13 +2,14 @@
 
 use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
+use super::inputs::Inputs;
+use super::messages::{self, output_error};
 use crate::buffer::{Buffer, BufferSettings};
-use crate::error::{Error, ErrorKind, FailureKind, Position};
-use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason, TooLong};
-use crate::input::{Grown, InputError};
+use crate::control::Control;
+use crate::error::{Error, ErrorKind};
+use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
 use crate::output::{Output, OutputError};
 use crate::pool::{Done, Ended, RecordFailure, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
@@ -24,19 +25,8 @@ pub(crate) struct Ordered<'o, P: Process> {
     summary: Summary,
     progress: Progress,
     seq: u64,
-    current: Option<CurrentInput>,
-    opened: OpenedInputs,
-}
-
-/// The input whose chunks are being written.
-struct CurrentInput {
-    info: Arc<InputInfo>,
-    /// LF bytes before the next chunk.
-    lines: u64,
-    /// The end of what was processed, to recognise the input by if it has grown.
-    tail: Vec<u8>,
-    end: u64,
-    grown: Option<Grown>,
+    inputs: Inputs,
+    control: Arc<Control>,
 }
 
 /// What became of a result.
@@ -52,6 +42,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         output: Output<'o>,
         observer: Option<Arc<dyn Observer>>,
         opened: OpenedInputs,
+        control: Arc<Control>,
     ) -> Ordered<'o, P> {
         Ordered {
             process,
@@ -61,8 +52,8 @@ impl<'o, P: Process> Ordered<'o, P> {
             summary: Summary::default(),
             progress: Progress::default(),
             seq: 0,
-            current: None,
-            opened,
+            inputs: Inputs::new(opened),
+            control,
         }
     }
 
@@ -113,7 +104,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         self.enter(&done.input)?;
         if !self.output.is_unpublished_file() {
             // What was copied out of a map is good only if the file is still what it was.
-            self.check_input(&done.tail, done.offset + done.bytes)?;
+            self.inputs.check_before(&done)?;
         }
         match self.decide(&mut done)? {
             Some(bytes) => {
@@ -141,7 +132,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             Commit::WriteAfter(bytes) => Ok(Some(bytes)),
             Commit::RunAgain => Ok(None),
             Commit::Fail(error) => Err(Error::new(ErrorKind::Process, "the run was given up")
-                .at(self.position(done, 0, 0, 0))
+                .at(self.inputs.position_of_chunk(done))
                 .because(error)),
         }
     }
@@ -149,7 +140,9 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn again(&mut self, done: Done) -> Result<Verdict, Error> {
         let Some(bytes) = done.output.input().cloned() else {
             let what = "a chunk without a note can't be run again";
-            return Err(Error::new(ErrorKind::Process, what).at(self.position(&done, 0, 0, 0)));
+            return Err(
+                Error::new(ErrorKind::Process, what).at(self.inputs.position_of_chunk(&done))
+            );
         };
         self.summary.retries += 1;
         Ok(Verdict::Again(Framed {
@@ -189,15 +182,13 @@ impl<'o, P: Process> Ordered<'o, P> {
                 "a chunk of {} records gave {} results and {skipped} failures",
                 done.records, done.processed
             );
-            return Err(Error::new(ErrorKind::Internal, what).at(self.position(&done, 0, 0, 0)));
+            return Err(
+                Error::new(ErrorKind::Internal, what).at(self.inputs.position_of_chunk(&done))
+            );
         }
         self.summary.bytes_in += done.bytes;
         self.summary.lines += done.lines;
-        if let Some(current) = &mut self.current {
-            current.lines += done.lines;
-            current.end = done.offset + done.bytes;
-            current.tail = std::mem::take(&mut done.tail);
-        }
+        self.inputs.advance(&mut done);
         self.progress.bytes_in = self.summary.bytes_in;
         self.progress.bytes_out = self.summary.bytes_out;
         self.progress.in_flight = in_flight as u64;
@@ -209,7 +200,7 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     fn report(&mut self, done: &Done, failure: &mut RecordFailure) {
         if let Some(observer) = &self.observer {
-            let position = self.position(done, failure.index, failure.lines, failure.start);
+            let position = self.inputs.position_of(done, failure);
             observer.failed(&Failure {
                 position: &position,
                 kind: failure.kind,
@@ -222,119 +213,51 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn ended(&self, done: &Done, ended: Ended) -> Error {
         match ended {
             Ended::Failed(failure) => {
-                let position = self.position(done, failure.index, failure.lines, failure.start);
-                let what = match (failure.kind, failure.records) {
-                    (FailureKind::Parse, _) => "malformed".to_owned(),
-                    (_, 1) => "failed".to_owned(),
-                    (_, records) => {
-                        format!("failed, one of {records} records or more")
-                    }
-                };
-                Error::new(ErrorKind::Record(failure.kind), what)
-                    .at(position)
-                    .because(failure.error.take())
+                let position = self.inputs.position_of(done, &failure);
+                messages::failed(failure, position)
             }
-            Ended::TooLong(failure, error) => too_long(
-                self.position(done, failure.index, failure.lines, failure.start),
-                &error,
-            ),
+            Ended::TooLong(failure, error) => {
+                messages::too_long(self.inputs.position_of(done, &failure), &error)
+            }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => Error::new(ErrorKind::Stopped, "stopped"),
-        }
-    }
-
-    /// Where a record of a chunk stands: so many records, lines and bytes after the chunk's beginning.
-    fn position(&self, done: &Done, index: u64, lines: u64, start: usize) -> Position {
-        let before = self.current.as_ref().map_or(0, |current| current.lines);
-        Position {
-            input: done.input.name.to_path_buf(),
-            record: done.first + index + 1,
-            line: before + lines + 1,
-            offset: done.offset + start as u64,
+            Ended::Stopped => messages::stopped(),
         }
     }
 
     /// The chunks of an input begin: all before it are complete.
     fn enter(&mut self, info: &InputInfo) -> Result<(), Error> {
-        while self.current.as_ref().map(|current| current.info.index) != Some(info.index)
-            && self.enter_next()?
-        {}
+        while !self.inputs.is_at(info.index) && self.enter_next()? {}
         Ok(())
     }
 
     /// Goes on to the next input, if one was opened.
     fn enter_next(&mut self) -> Result<bool, Error> {
-        let opened = self.opened.lock();
-        let next = opened.unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(info) = next else {
+        if !self.inputs.has_next() {
+            return Ok(false);
+        }
+        self.leave()?;
+        let Some(info) = self.inputs.enter_next() else {
             return Ok(false);
         };
-        self.leave()?;
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
         self.progress.input = info.index;
-        self.current = Some(CurrentInput {
-            lines: info.top_lines,
-            tail: Vec::new(),
-            end: info.top_bytes(),
-            grown: None,
-            info,
-        });
         Ok(true)
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        if let Some(note) = self.inputs.leave()? {
+            self.note(note);
+        }
+        Ok(())
     }
 
     /// All that was read is written.
     pub fn complete(&mut self) -> Result<(), Error> {
         while self.enter_next()? {}
         self.leave()
-    }
-
-    /// All of an input is written.
-    fn leave(&mut self) -> Result<(), Error> {
-        let (tail, end) = match &mut self.current {
-            Some(current) => (std::mem::take(&mut current.tail), current.end),
-            None => return Ok(()),
-        };
-        self.check_input(&tail, end)?;
-        let note = self.current.take().and_then(|current| {
-            let grown = current.grown?;
-            Some(format!(
-                "{}: grew from {} to {} bytes while it was read; the first {} were processed",
-                current.info.name.display(),
-                grown.from,
-                grown.to,
-                grown.from
-            ))
-        });
-        if let Some(note) = note {
-            self.note(note);
-        }
-        Ok(())
-    }
-
-    fn check_input(&mut self, tail: &[u8], end: u64) -> Result<(), Error> {
-        let Some(current) = &mut self.current else {
-            return Ok(());
-        };
-        let Some(watch) = &current.info.watch else {
-            return Ok(());
-        };
-        let checked = watch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .check(tail, end);
-        match checked {
-            Ok(grown) => {
-                current.grown = grown.or(current.grown.take());
-                Ok(())
-            }
-            Err(error) => {
-                let name = Arc::clone(&current.info.name);
-                Err(changed(&name, error))
-            }
-        }
     }
 
     pub fn note(&mut self, note: String) {
@@ -353,47 +276,11 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        let here = self
-            .current
-            .as_ref()
-            .filter(|current| current.info.index == error.index);
-        let position = Position {
-            input: error.input.to_path_buf(),
-            record: error.records + 1,
-            line: here.map_or(0, |current| current.lines + 1),
-            offset: error.offset,
-        };
-        let name: &Path = &error.input;
-        match error.reason {
-            Reason::Open(source) => Error::new(ErrorKind::Input, "cannot be opened")
-                .path(name)
-                .because(source),
-            Reason::Read(source) => {
-                let what = format!("cannot be read at byte {}", error.offset);
-                Error::new(ErrorKind::Input, what)
-                    .path(name)
-                    .because(source)
-            }
-            Reason::Shrank { from, to } => changed(name, InputError::Shrank { from, to }),
-            Reason::Modified => changed(name, InputError::Modified),
-            Reason::Woken => Error::new(ErrorKind::Stopped, "stopped"),
-            Reason::TooLong(error) => too_long(position, &error),
-            Reason::HeaderUnclosed => {
-                let what = format!(
-                    "the header's quote, opened at byte {}, is never closed",
-                    error.offset
-                );
-                Error::new(ErrorKind::Header, what).path(name)
-            }
-            Reason::HeaderDiffers { first } => {
-                let what = format!("the header differs from that of {}", first.display());
-                Error::new(ErrorKind::Header, what).path(name)
-            }
-            Reason::NoThreads(source) => super::cannot_start(source.into()),
-            Reason::Panicked(source) => Error::new(ErrorKind::Panic, "the reader panicked")
-                .path(name)
-                .because(source),
+        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
+            return messages::output_closed(self.output.name());
         }
+        let position = self.inputs.position_of_reader(&error);
+        messages::reader_failed(error, position)
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
@@ -436,53 +323,11 @@ impl<'o, P: Process> Ordered<'o, P> {
         Ok(())
     }
 
-    fn output_error(&self, error: OutputError) -> Error {
+    fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
-        if let Some(current) = &self.current
-            && let Some(watch) = &current.info.watch
-            && let Err(changed_error) = watch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .check(&current.tail, current.end)
-        {
-            return changed(&current.info.name, changed_error);
+        match self.inputs.check() {
+            Ok(()) => output_error(error),
+            Err(changed) => changed,
         }
-        output_error(error)
     }
-}
-
-/// An error of the sink.
-pub(crate) fn output_error(error: OutputError) -> Error {
-    Error::new(ErrorKind::Output, format!("cannot {}", error.what))
-        .path(&error.path)
-        .because(error.source)
-}
-
-fn changed(name: &Path, error: InputError) -> Error {
-    let (kind, what) = match error {
-        InputError::Shrank { from, to } => (
-            ErrorKind::Changed,
-            format!("input shrank from {from} to {to} bytes while it was read"),
-        ),
-        InputError::Modified => (
-            ErrorKind::Changed,
-            "input was modified while it was read".to_owned(),
-        ),
-        InputError::Stopped => (ErrorKind::Stopped, "stopped".to_owned()),
-        InputError::Io(source) => {
-            return Error::new(ErrorKind::Input, "cannot be looked at")
-                .path(name)
-                .because(source);
-        }
-    };
-    Error::new(kind, what).path(name)
-}
-
-fn too_long(position: Position, error: &TooLong) -> Error {
-    let mut what = error.to_string();
-    if let Some(quote) = error.quote {
-        let opened = position.offset + quote as u64;
-        what.push_str(&format!(" (a quote opened at byte {opened})"));
-    }
-    Error::new(ErrorKind::TooLong, what).at(position)
 }

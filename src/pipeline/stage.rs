@@ -100,7 +100,7 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
         }));
         match worked {
             Ok((done, taken)) => {
-                self.size.observe(bytes, done.busy);
+                self.size.observe(bytes, done.output.own_bytes(), done.busy);
                 // What is taken weighs about as much as the input that it comes from.
                 let held = match size_of::<X>() {
                     0 => done.output.held(),

@@ -182,7 +182,7 @@ where
                 results.push((self.work)(item));
             }
         }));
-        self.size.observe(count, begun.elapsed());
+        self.size.observe(count, 0, begun.elapsed());
         let worked = Worked {
             results,
             panic: worked.err(),

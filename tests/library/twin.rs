@@ -160,7 +160,7 @@ fn check_bytes(what: &What, inputs: &[Text], plan: Plan, came: &Came) {
 #[test]
 fn equals_the_sequential_twin() {
     let case = (inputs(), what(), how(), Plan::any());
-    check(1000, &case, |(inputs, what, how, plan)| {
+    check(700, &case, |(inputs, what, how, plan)| {
         let files = Files::new(&inputs);
         let twin = files.run_twin(&what, &inputs, &how, plan);
         let each = Each {
@@ -177,7 +177,7 @@ fn equals_the_sequential_twin() {
 #[test]
 fn a_failing_chunk_is_halved_to_its_failing_records() {
     let case = (inputs(), what(), how(), 0..400u64, any::<bool>());
-    check(300, &case, |(inputs, what, how, rate, panicking)| {
+    check(250, &case, |(inputs, what, how, rate, panicking)| {
         let what = What {
             skip: true,
             blank_lines: true,

@@ -54,14 +54,7 @@ pub(super) struct Notice {
 
 impl Notice {
     pub fn new(name: &Path, regular: Regular) -> Notice {
-        let mut shown = String::new();
-        for c in name.to_string_lossy().chars() {
-            if c.is_control() {
-                shown.extend(c.escape_default());
-            } else {
-                shown.push(c);
-            }
-        }
+        let shown = crate::error::escaped(name);
         let text = |what| {
             format!("inorder: {shown}: {what}; nothing was published\n")
                 .into_bytes()

@@ -59,6 +59,12 @@ pub(crate) struct BufferSettings {
     pub expected: AtomicUsize,
 }
 
+/// At least so much, in steps of a quarter of a power of two: buffers of few sizes fill each other's place in the heap.
+fn size_class(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 8).max(1);
+    bytes.next_multiple_of(step)
+}
+
 impl BufferSettings {
     /// A chunk wrote so much.
     fn expect(&self, bytes: usize) {
@@ -123,7 +129,7 @@ impl Buffer {
         Buffer {
             own: settings
                 .recycler
-                .take(settings.expected.load(Ordering::Relaxed)),
+                .take(size_class(settings.expected.load(Ordering::Relaxed))),
             spill: Spill::default(),
             kept: Vec::new(),
             run: 0..0,

@@ -217,8 +217,36 @@ impl<'a> Framer<'a> {
         Ok(())
     }
 
+    /// Leaves the current input, of which nothing is left. One that gave no chunk is not held open until the ordered stage comes
+    /// to it: nothing would hold the reader up from opening ever more of them.
+    fn leave(&mut self) -> Result<(), FrameError> {
+        let Some(current) = self.current.take() else {
+            return Ok(());
+        };
+        if current.records > 0 || self.origins.is_empty() {
+            return Ok(());
+        }
+        if let Some(watch) = &current.info.watch {
+            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+            let checked = watch.check(&[], 0);
+            checked.map_err(|error| current.failed(error.into()))?;
+        }
+        let info = current.info;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_last = opened.back().is_some_and(|last| Arc::ptr_eq(last, &info));
+        // Its place in the queue and this are all: no chunk and no header for the others to have.
+        if is_last && Arc::strong_count(&info) == 2 {
+            opened.pop_back();
+            if let Some(info) = Arc::into_inner(info) {
+                let watch = None;
+                opened.push_back(Arc::new(InputInfo { watch, ..info }));
+            }
+        }
+        Ok(())
+    }
+
     fn open_next(&mut self) -> Result<bool, FrameError> {
-        self.current = None;
+        self.leave()?;
         let Some(origin) = self.origins.pop_front() else {
             return Ok(false);
         };
@@ -321,7 +349,7 @@ impl<'a> Framer<'a> {
                 return Err(error);
             }
             if current.at_end {
-                self.current = None;
+                self.leave()?;
                 continue;
             }
             want.flush = match current.read_more(&want, self.options.max_record_size) {

@@ -37,7 +37,7 @@ use crate::pool::Work;
 use crate::process::{Each, Outcome, Process};
 use crate::progress::Started;
 use crate::record::Record;
-use crate::summary::Summary;
+use crate::summary::{Summary, WorkerSummary};
 use builder::Settings;
 use messages::output_error;
 use ordered::{Ordered, Verdict};
@@ -156,6 +156,9 @@ impl Pipeline {
             } else {
                 settings.threads
             };
+            // Those that no chunk came to are listed too.
+            let workers = summary.threads.max(summary.workers.len());
+            summary.workers.resize(workers, WorkerSummary::default());
             summary.peak_in_flight = run.peak;
             summary.elapsed = begun.elapsed();
         })
@@ -254,7 +257,10 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let Some(framer) = &mut self.framer else {
             return Ok(());
         };
-        let opened = framer.compare_headers().and_then(|()| framer.open_first());
+        let opened = reading(|| {
+            framer.compare_headers()?;
+            framer.open_first()
+        });
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
         self.ordered
             .begin(&opening, settings.output_header, &self.buffers)
@@ -315,7 +321,7 @@ impl Run<'_> {
         let ordered = &mut stages.ordered;
         let mut busy = Duration::ZERO;
         while self.settings.sequential || busy < WARM_UP {
-            let next = framer.next(self.size.want());
+            let next = reading(|| framer.next(self.size.want()));
             let Some(mut framed) = next.map_err(|error| ordered.reader_failed(error))? else {
                 return Ok(true);
             };
@@ -369,13 +375,19 @@ fn no_threads(error: std::io::Error) -> FrameError {
     }
 }
 
+/// Reads; a panic of the reader is its error.
+fn reading<T>(read: impl FnOnce() -> Result<T, FrameError>) -> Result<T, FrameError> {
+    let read = catch_unwind(AssertUnwindSafe(read));
+    read.unwrap_or_else(|payload| Err(reader_panicked(payload)))
+}
+
 /// A reader's panic, as the error that ends the run after what was read before.
-fn reader_panicked(name: &std::path::Path, payload: Box<dyn std::any::Any + Send>) -> FrameError {
+fn reader_panicked(payload: Box<dyn std::any::Any + Send>) -> FrameError {
     let text = panic_text(&*payload);
     drop_quietly(payload);
     FrameError {
         reason: Reason::Panicked(text.into()),
-        input: name.into(),
+        input: std::path::Path::new("<input>").into(),
         index: usize::MAX,
         offset: 0,
         records: 0,

@@ -54,7 +54,7 @@ impl<P: Process + Send> Stage<P, ()> {
             }
             let read = match reader.join() {
                 Ok(read) => read,
-                Err(payload) => Err(reader_panicked("<input>".as_ref(), payload)),
+                Err(payload) => Err(reader_panicked(payload)),
             };
             // What the writer met comes before what the reader met: it is earlier in the input.
             if let Err(error) = written {

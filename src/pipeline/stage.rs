@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::builder::Settings;
-use super::reader_panicked;
+use super::reading;
 use crate::control::{Control, Stop};
 use crate::error::drop_quietly;
 use crate::frame::{ChunkSize, FrameError, Framed, Framer};
@@ -45,7 +45,7 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
     ) -> Stage<P, X> {
         let order = Arc::new(Order::new(Limits {
             bytes: settings.memory,
-            slots: settings.threads.saturating_mul(16).max(64),
+            slots: slots(settings.threads),
             started: settings.threads,
         }));
         control.set_order(Arc::clone(&order) as Arc<dyn Stop>);
@@ -59,9 +59,9 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
 
     /// The reader's thread: the pull, and the back-pressure.
     pub fn read<'s>(&'s self, pool: &Pool<'_, 's>, framer: Framer<'_>) -> Result<(), FrameError> {
-        let result = catch_unwind(AssertUnwindSafe(|| self.read_all(pool, framer)));
+        let result = reading(|| self.read_all(pool, framer));
         self.order.close();
-        result.unwrap_or_else(|payload| Err(reader_panicked("<input>".as_ref(), payload)))
+        result
     }
 
     fn read_all<'s>(
@@ -115,6 +115,28 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
         }
         self.hand_over(pool);
     }
+}
+
+/// The most chunks in flight. Each may be of another input, which stays open until its last chunk is written, so they are fewer where few
+/// files may be open.
+fn slots(threads: usize) -> usize {
+    let most = threads.saturating_mul(16).max(64);
+    match open_files() {
+        Some(files) => most.min((files / 2).max(threads.saturating_mul(2))),
+        None => most,
+    }
+}
+
+/// How many files may be open. `None`: there is no limit, or it is not known.
+#[cfg(unix)]
+fn open_files() -> Option<usize> {
+    use rustix::process::{Resource, getrlimit};
+    usize::try_from(getrlimit(Resource::Nofile).current?).ok()
+}
+
+#[cfg(not(unix))]
+fn open_files() -> Option<usize> {
+    None
 }
 
 /// Stops the run when it is dropped.

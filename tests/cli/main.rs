@@ -1,0 +1,18 @@
+//! The program as a user meets it: run on real files, streams and devices, under the faults that befall them.
+//!
+//! The tests of faults carry the number of the fault's row (A: input, C: output, F: resources), those of cases that
+//! were reported for other tools the number of the case. A test that needs a tool or a right that is missing here
+//! says so on standard error and passes.
+#![cfg(unix)]
+
+mod testenv;
+
+mod cases;
+mod changing;
+mod command;
+mod figures;
+mod input;
+mod output;
+mod publish;
+mod resources;
+mod voice;

@@ -56,7 +56,7 @@ impl Notice {
     pub fn new(name: &Path, regular: Regular) -> Notice {
         let shown = crate::error::escaped(name);
         let text = |what| {
-            format!("inorder: {shown}: {what}; nothing was published\n")
+            format!("inorder: {shown}: {what}; no output file was made or changed\n")
                 .into_bytes()
                 .into_boxed_slice()
         };

@@ -98,7 +98,7 @@ fn a_shrunk_file_is_told_and_everything_cleaned_up() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let path = folder.path().display();
     let expected = format!(
-        "inorder: {path}/in\\nput: input shrank while it was read; nothing was published\n"
+        "inorder: {path}/in\\nput: input shrank while it was read; no output file was made or changed\n"
     );
     assert!(message(&output).ends_with(&expected), "{output:?}");
     assert!(!folder.path().join("temporary").exists());

@@ -187,28 +187,22 @@ impl Buffer {
     /// Writes a value as a CSV record in the run's dialect, by the `csv` crate's rules, and the end of the input's record.
     ///
     /// # Errors
-    /// Those of [`csv::Writer::serialize`]; then nothing is written.
+    /// Those of [`csv::Writer::serialize`], and a row that the dialect can't express (see [`row`](Buffer::row)); then nothing is
+    /// written.
     pub fn serialize<T: Serialize>(&mut self, value: &T) -> Result<(), csv::Error> {
-        let dialect = self.settings.dialect;
-        let mut builder = csv::WriterBuilder::new();
-        builder
+        let mut writer = csv::WriterBuilder::new()
             .has_headers(false)
-            .delimiter(dialect.delimiter)
-            .double_quote(dialect.doubling)
             // A writer zeroes its buffer each time it is made.
-            .buffer_capacity(512);
-        match dialect.quote {
-            Some(quote) => builder.quote(quote),
-            None => builder.quote_style(csv::QuoteStyle::Never),
-        };
-        let mut writer = builder.from_writer(Vec::new());
+            .buffer_capacity(512)
+            .from_writer(Vec::new());
         writer.serialize(value)?;
         let mut row = writer
             .into_inner()
             .map_err(|unflushed| unflushed.into_error())?;
         row.pop_if(|&mut last| last == b'\n');
-        self.line(&row);
-        Ok(())
+        // Written again by `row`, which knows what the dialect can express.
+        self.row(fields::fields(&row, Dialect::CSV))
+            .map_err(|error| io::Error::other(error).into())
     }
 
     /// Leaves a note for [`Process::commit`](crate::Process::commit), which sees it in order; a later note replaces an

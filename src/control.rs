@@ -20,7 +20,7 @@ struct Shared {
 
 impl StopHandle {
     /// No new chunk is read; what is in flight is finished and written, then the run returns an error of kind
-    /// [`Stopped`](crate::ErrorKind::Stopped). A reader that is no file may first have to return from its `read`.
+    /// [`Stopped`](crate::ErrorKind::Stopped), and a file is not published; if all was read already, the run ends as ever. A reader that is no file may first have to return from its `read`.
     pub fn drain(&self) {
         self.0.drain.store(true, Ordering::SeqCst);
         for run in self.runs() {
@@ -28,7 +28,8 @@ impl StopHandle {
         }
     }
 
-    /// The run ends as soon as the records at work are done; what is in flight is thrown away.
+    /// The run ends as soon as the records at work are done; what is in flight is thrown away. A write that waits for its sink is
+    /// not interrupted.
     pub fn abort(&self) {
         self.0.abort.store(true, Ordering::SeqCst);
         self.drain();
@@ -49,6 +50,7 @@ impl StopHandle {
             handle: self.clone(),
             waker: Waker::default(),
             stopped: AtomicBool::new(false),
+            cut_short: AtomicBool::new(false),
             order: OnceLock::new(),
         });
         let mut runs = self
@@ -74,6 +76,8 @@ pub(crate) struct Control {
     handle: StopHandle,
     pub waker: Waker,
     stopped: AtomicBool,
+    /// The reader ended before the input did.
+    cut_short: AtomicBool,
     order: OnceLock<Arc<dyn Stop>>,
 }
 
@@ -97,9 +101,18 @@ impl Control {
         self.stopped.load(Ordering::Relaxed)
     }
 
+    /// Whether to read no more. If so the run has not done its work.
+    pub fn ends_reading(&self) -> bool {
+        let ends = self.was_told_to_stop();
+        if ends {
+            self.cut_short.store(true, Ordering::SeqCst);
+        }
+        ends
+    }
+
     /// A run that ended because it was told to has not done its work.
     pub fn stopped_early(&self) -> Result<(), Error> {
-        if self.was_told_to_stop() {
+        if self.is_stopped() || self.cut_short.load(Ordering::SeqCst) {
             return Err(Error::new(ErrorKind::Stopped, "stopped"));
         }
         Ok(())

@@ -13,7 +13,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Position {
-    /// The input's name: its path, or `<stdin>`, `<reader>`.
+    /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub input: PathBuf,
     /// The record's number in its input, from 1. A header is not counted.
     pub record: u64,
@@ -84,8 +84,9 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// Why a run ended without a result. One line of text: `PATH: what happened, record N (line L, byte B): cause`.
+/// Why a run ended without a result: `PATH: what happened, record N (line L, byte B): cause`, one line unless the cause has more.
 ///
+/// The text ends with that of [`source`](std::error::Error::source), so a reporter that prints the chain of sources need not print it.
 /// [`source`](std::error::Error::source) is the error that the work, the reader or the sink gave, and can be downcast to
 /// its type. (An `anyhow::Error` that a closure returns is not itself an error type: it arrives as its boxed form.)
 #[derive(Debug)]
@@ -144,7 +145,8 @@ impl Error {
         self.0.position.as_ref()
     }
 
-    /// What was done until then; `None` if the run ended before its first record was read.
+    /// What was done until then; `None` if the run ended before its inputs and its output were open, and for the values of
+    /// [`Pipeline::records`](crate::Pipeline::records).
     pub fn summary(&self) -> Option<&Summary> {
         self.0.summary.as_ref()
     }

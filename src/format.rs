@@ -35,6 +35,15 @@ pub(crate) struct Dialect {
     pub doubling: bool,
 }
 
+impl Dialect {
+    /// A comma, `"` with doubling.
+    pub const CSV: Dialect = Dialect {
+        delimiter: b',',
+        quote: Some(b'"'),
+        doubling: true,
+    };
+}
+
 impl Format {
     /// Lines that end with LF.
     pub fn lines() -> Format {

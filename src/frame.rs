@@ -36,6 +36,8 @@ pub(crate) struct FrameOptions {
     pub max_record_size: usize,
     pub limit: u64,
     pub skip_lines: u64,
+    /// Chunks have a fixed size.
+    pub fixed: bool,
 }
 
 /// Why no more chunks come, with the place.
@@ -304,11 +306,21 @@ impl<'a> Framer<'a> {
         })
     }
 
+    /// Whether nothing is left to be read.
+    fn is_at_end(&self) -> bool {
+        let ended = |current: &Current<'_>| current.at_end && current.input.front().is_empty();
+        let read = self.current.as_ref().is_none_or(ended);
+        self.left == 0 || (read && self.origins.is_empty() && self.pending.is_none())
+    }
+
     /// The next chunk, or `None` after the last.
     pub fn next(&mut self, mut want: Want) -> Result<Option<Framed>, FrameError> {
         want.flush |= self.pending.is_some();
+        if !self.is_at_end() && self.control.ends_reading() {
+            return Ok(None);
+        }
         loop {
-            if self.left == 0 || self.control.is_stopped() || self.control.is_draining() {
+            if self.left == 0 {
                 return Ok(None);
             }
             let Some(current) = &mut self.current else {
@@ -358,7 +370,8 @@ impl<'a> Framer<'a> {
                     self.pending = Some(error);
                     true
                 }
-                more => more?,
+                // A fixed chunk depends on the input alone, not on how it arrives.
+                more => more? && !self.options.fixed,
             };
         }
     }

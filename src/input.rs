@@ -27,9 +27,9 @@ mod tests;
 
 pub(crate) use bytes::Bytes;
 #[cfg(unix)]
-pub(crate) use mapped::guard::set_temporary;
-#[cfg(unix)]
 pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads};
+#[cfg(unix)]
+pub(crate) use mapped::guard::{GuardedTemporary, guard_temporary};
 pub(crate) use recycler::Recycler;
 pub(crate) use source::Origin;
 pub use source::Source;

@@ -31,6 +31,8 @@ use crate::buffer::{Buffer, BufferSettings};
 use crate::control::{Control, StopHandle};
 use crate::error::{BoxError, Error, ErrorKind, drop_quietly, panic_text};
 use crate::frame::{ChunkSize, FrameError, FrameOptions, Framer, Reason};
+#[cfg(unix)]
+use crate::input::{GuardedTemporary, guard_temporary};
 use crate::input::{OpenOptions, Origin, Recycler, Source};
 use crate::output::{Output, Sink};
 use crate::pool::Work;
@@ -142,13 +144,13 @@ impl Pipeline {
     ) -> Result<Summary, Error> {
         let begun = Instant::now();
         let settings = &self.settings;
-        let mut stages = Stages::open(settings, &self.stop, source, sink, process)?;
+        let (mut stages, framer) = Stages::open(settings, &self.stop, source, sink, process)?;
         let mut run = Run {
             settings,
             size: Arc::new(settings.chunk_size()),
             peak: 0,
         };
-        let result = run.all(&mut stages);
+        let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
@@ -168,13 +170,12 @@ impl Pipeline {
 /// The stages of a run, not yet joined.
 struct Stages<'a, P: Process> {
     control: Arc<Control>,
-    /// `None` once it is with the reader.
-    framer: Option<Framer<'a>>,
     work: Arc<Work<P>>,
     ordered: Ordered<'a, P>,
     buffers: Arc<BufferSettings>,
+    /// Where the process has to die over a mapped input, the output's temporary file goes.
     #[cfg(unix)]
-    _temporary: Option<TemporaryName>,
+    _temporary: Option<GuardedTemporary>,
 }
 
 impl<'a, P: Process + Clone> Stages<'a, P> {
@@ -185,7 +186,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         source: Source<'a>,
         sink: Sink<'a>,
         process: P,
-    ) -> Result<Stages<'a, P>, Error> {
+    ) -> Result<(Stages<'a, P>, Framer<'a>), Error> {
         let control = stop.enroll();
         let origins = source.inputs();
         check_origins(&origins)?;
@@ -195,12 +196,13 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             control.waker.watch_closed(fd);
         }
         #[cfg(unix)]
-        let temporary = settings
-            .memory_map
-            .then(|| TemporaryName::register(output.temporary().as_deref()));
+        let temporary = match output.temporary() {
+            Some(path) if settings.memory_map => guard_temporary(&path),
+            _ => None,
+        };
         let recycler = Arc::new(Recycler::new(
             settings.threads + 2,
-            settings.chunk_limit() / 2 * 3,
+            settings.chunk_limit().saturating_mul(3) / 2,
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
@@ -241,22 +243,19 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
                 memory: settings.memory as u64,
             });
         }
-        Ok(Stages {
+        let stages = Stages {
             control,
-            framer: Some(framer),
             work: Arc::new(work),
             ordered,
             buffers,
             #[cfg(unix)]
             _temporary: temporary,
-        })
+        };
+        Ok((stages, framer))
     }
 
     /// Reads the headers and writes what stands before the first record.
-    fn begin(&mut self, settings: &Settings) -> Result<(), Error> {
-        let Some(framer) = &mut self.framer else {
-            return Ok(());
-        };
+    fn begin(&mut self, settings: &Settings, framer: &mut Framer<'_>) -> Result<(), Error> {
         let opened = reading(|| {
             framer.compare_headers()?;
             framer.open_first()
@@ -278,25 +277,6 @@ fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The output's temporary name, if it has one, is known to the guard of mapped reads, which removes it where the process has to die.
-#[cfg(unix)]
-struct TemporaryName;
-
-#[cfg(unix)]
-impl TemporaryName {
-    fn register(path: Option<&std::path::Path>) -> TemporaryName {
-        crate::input::set_temporary(path);
-        TemporaryName
-    }
-}
-
-#[cfg(unix)]
-impl Drop for TemporaryName {
-    fn drop(&mut self) {
-        crate::input::set_temporary(None);
-    }
-}
-
 /// One run.
 struct Run<'r> {
     settings: &'r Settings,
@@ -305,22 +285,29 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn all<P: Process + Clone + Send>(&mut self, stages: &mut Stages<'_, P>) -> Result<(), Error> {
-        stages.begin(self.settings)?;
-        if self.inline(stages)? {
+    fn all<P: Process + Clone + Send>(
+        &mut self,
+        stages: &mut Stages<'_, P>,
+        mut framer: Framer<'_>,
+    ) -> Result<(), Error> {
+        stages.begin(self.settings, &mut framer)?;
+        if self.inline(stages, &mut framer)? {
             return Ok(());
         }
-        self.parallel(stages)
+        self.parallel(stages, framer)
     }
 
     /// The plain loop. Whether it came to the end of the input.
-    fn inline<P: Process>(&mut self, stages: &mut Stages<'_, P>) -> Result<bool, Error> {
-        let Some(framer) = &mut stages.framer else {
-            return Ok(true);
-        };
+    fn inline<P: Process>(
+        &mut self,
+        stages: &mut Stages<'_, P>,
+        framer: &mut Framer<'_>,
+    ) -> Result<bool, Error> {
         let ordered = &mut stages.ordered;
         let mut busy = Duration::ZERO;
-        while self.settings.sequential || busy < WARM_UP {
+        // A chunk of fixed size can be long: the first one is not to be worked on alone.
+        let adaptive = self.settings.chunk_bytes.is_none();
+        while self.settings.sequential || (adaptive && busy < WARM_UP) {
             let next = reading(|| framer.next(self.size.want()));
             let Some(mut framed) = next.map_err(|error| ordered.reader_failed(error))? else {
                 return Ok(true);
@@ -332,7 +319,7 @@ impl Run<'_> {
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
                 let in_flight = bytes + done.output.held();
                 self.peak = self.peak.max(in_flight as u64);
-                match ordered.commit(done, in_flight)? {
+                match ordered.commit(done, 0)? {
                     Verdict::Written => break,
                     Verdict::Again(again) => framed = again,
                 }
@@ -433,6 +420,7 @@ impl Settings {
             max_record_size: self.max_record_size,
             limit: self.limit,
             skip_lines: self.skip_lines,
+            fixed: self.chunk_bytes.is_some(),
         }
     }
 

@@ -14,7 +14,7 @@ use rayon::{ScopeFifo, ThreadPoolBuilder};
 pub(crate) struct Pool<'p, 'scope>(&'p ScopeFifo<'scope>);
 
 impl<'scope> Pool<'_, 'scope> {
-    /// Gives a job to the pool. It must not panic: a panic here would take the process with it.
+    /// Gives a job to the pool. A panic of its own would come out of [`with_pool`] when all jobs are done.
     pub fn spawn(&self, job: impl FnOnce(&Pool<'_, 'scope>) + Send + 'scope) {
         self.0.spawn_fifo(move |scope| job(&Pool(scope)));
     }

@@ -8,8 +8,9 @@ use crate::record::Record;
 /// The work of a run. Implement it for state that is made once a worker and reused, a header of its own, work on whole
 /// chunks, or decisions that need the order; for anything less, [`Pipeline::run_each`](crate::Pipeline::run_each) takes a closure.
 ///
-/// Its functions are called on worker threads of the run's private pool (the first millisecond's work, and a sequential
-/// run's, on one thread outside it). They may wait, use rayon, and panic: a panic is a failing record.
+/// `start`, `record` and `chunk` are called on worker threads of the run's private pool (the first millisecond's work, and a sequential
+/// run's, on one thread outside it), `header` and `commit` on the writer's thread. All may wait, use rayon, and panic: a panic in
+/// `record` or `chunk` is a failing record, elsewhere it ends the run.
 pub trait Process: Sync {
     /// Checked out for one chunk at a time, put back after it, made anew after a panic.
     type State: Send;
@@ -56,7 +57,7 @@ pub trait Process: Sync {
     }
 
     /// Is called for each chunk in input order, on the writer's thread, before the chunk is written. `run` is the run's
-    /// own memory: empty at first, changed here only.
+    /// own memory: empty at first, changed here only. It is asked, too, about what came before a failing record that ends the run.
     fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
         let _ = (run, chunk);
         Commit::Write

@@ -30,7 +30,7 @@ pub trait Observer: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Started {
-    /// The inputs' size in bytes, if all are regular files.
+    /// The inputs' size in bytes, if all are regular files with something in them.
     pub total_bytes: Option<u64>,
     /// Worker threads.
     pub threads: usize,

@@ -86,7 +86,7 @@ impl<'c> Record<'c> {
         self.offset
     }
 
-    /// The input's name: its path, or `<stdin>`, `<reader>`.
+    /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
         self.input
     }

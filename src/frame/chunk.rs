@@ -118,7 +118,7 @@ impl<'c> Chunk<'c> {
             .map(|header| header.as_record(&input.name))
     }
 
-    /// The input's name: its path, or `<stdin>`, `<reader>`.
+    /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
         &self.framed.input.name
     }

@@ -127,15 +127,18 @@ impl<'a> Stream<'a> {
     /// Room for a front of `want` bytes, which is more than it has.
     fn make_room(&mut self, want: usize) {
         let len = self.buffer.len();
-        if self.start + want <= len {
+        if self.start.saturating_add(want) <= len {
             return;
         }
         let front = self.start..self.filled;
         if want <= len {
             self.buffer.copy_within(front, 0);
         } else {
-            // Half as much again, so that a record that grows and grows is not copied at each step.
-            let len = want.max(self.block).max(len + len / 2);
+            // Twice as much, so that a record that grows and grows is not copied at each step; not what is wanted at once, which an
+            // input may be far from having.
+            let len = want
+                .max(self.block)
+                .min(self.block.max(len.saturating_mul(2)));
             let mut buffer = self.recycler.take_len(len);
             buffer[..front.len()].copy_from_slice(self.front());
             let old = std::mem::replace(&mut self.buffer, buffer);

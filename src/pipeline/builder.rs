@@ -122,13 +122,15 @@ impl Builder {
         self
     }
 
-    /// Whether the output gets a header, where the input has one. Default: yes.
+    /// Whether the output gets a header, where the input has one, and with it what stands before it: a byte order mark, skipped and
+    /// blank lines. Default: yes.
     pub fn output_header(mut self, output_header: bool) -> Builder {
         self.settings.output_header = output_header;
         self
     }
 
-    /// Whether blank lines, which are no records in CSV, TSV and NDJSON, are passed on in their place. Default: yes.
+    /// Whether blank lines, which are no records in CSV, TSV and NDJSON, are passed on in their place; those before the header go
+    /// with it. Default: yes.
     pub fn blank_lines(mut self, blank_lines: bool) -> Builder {
         self.settings.blank_lines = blank_lines;
         self
@@ -166,9 +168,11 @@ impl Builder {
         self
     }
 
+    /// Checks the settings and fills in the defaults.
+    ///
     /// # Errors
     /// Of kind [`Config`](ErrorKind::Config): a dialect whose delimiter and quote are equal, CR, LF or above 0x7F; a size,
-    /// number of records in a chunk, or longest record of 0.
+    /// number of records in a chunk, or longest record of 0; more than 65,535 threads.
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
@@ -187,6 +191,12 @@ impl Builder {
                 return refuse(format!("the {name} must be at least 1"));
             }
         }
+        if settings.threads > MOST_THREADS {
+            return refuse(format!(
+                "{} threads are too many: {MOST_THREADS} are the most",
+                settings.threads
+            ));
+        }
         if settings.threads == 0 {
             settings.threads =
                 std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -201,14 +211,13 @@ impl Builder {
     }
 }
 
+/// As many workers as a pool may have.
+const MOST_THREADS: usize = 65_535;
+
 impl Settings {
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
-        self.format.dialect().unwrap_or(Dialect {
-            delimiter: b',',
-            quote: Some(b'"'),
-            doubling: true,
-        })
+        self.format.dialect().unwrap_or(Dialect::CSV)
     }
 
     /// The largest chunk: each worker should have several in flight.

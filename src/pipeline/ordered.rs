@@ -77,7 +77,11 @@ impl<'o, P: Process> Ordered<'o, P> {
         let Some((info, header)) = with_header else {
             return Ok(());
         };
-        let record = header.as_record(&info.name);
+        let with_end = [header.raw(), b"\n"].concat();
+        let mut record = header.as_record(&info.name);
+        if opening.header_lacks_end {
+            record.raw = &with_end;
+        }
         let mut buffer = Buffer::new(None, Arc::clone(buffers));
         buffer.begin(0, 0..0, record.end());
         let made = catch_unwind(AssertUnwindSafe(|| {
@@ -92,11 +96,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer)?;
-        if opening.header_lacks_end && !buffer.is_empty() {
-            self.write(b"\n")?;
-        }
-        Ok(())
+        self.write_buffer(&mut buffer)
     }
 
     /// Takes the next result in order.
@@ -105,6 +105,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.is_unpublished_file() {
             // What was copied out of a map is good only if the file is still what it was.
             self.inputs.check_before(&done)?;
+        }
+        if let Some(Ended::Spill(_) | Ended::Start(_)) = &done.ended {
+            // What there is of a result is of no use, and no process is asked about it.
+            return self.count(done, in_flight).map(|()| Verdict::Written);
         }
         match self.decide(&mut done)? {
             Some(bytes) => {
@@ -295,8 +299,12 @@ impl<'o, P: Process> Ordered<'o, P> {
             mut summary,
             ..
         } = self;
-        if result.is_ok() {
-            result = output.finish().map_err(output_error);
+        let mut output = output;
+        match &result {
+            Ok(()) => result = output.finish().map_err(output_error),
+            // What came before the failure is to reach the sink all the same; the failure is what is told.
+            Err(error) if error.kind() != ErrorKind::Output => drop(output.flush()),
+            Err(_) => {}
         }
         summary.complete();
         finish(&mut summary);

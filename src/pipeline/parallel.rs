@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ordered::{Ordered, Verdict};
-use super::stage::{CHUNK_OVERHEAD, Stage, StopOnDrop};
+use super::stage::{CHUNK_OVERHEAD, Stage, StopOnDrop, charge};
 use super::{Run, Stages, cannot_start, reader_panicked};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, drop_quietly};
@@ -17,10 +17,8 @@ impl Run<'_> {
     pub(super) fn parallel<P: Process + Send>(
         &mut self,
         stages: &mut Stages<'_, P>,
+        framer: Framer<'_>,
     ) -> Result<(), Error> {
-        let Some(framer) = stages.framer.take() else {
-            return Ok(());
-        };
         let (work, size) = (Arc::clone(&stages.work), Arc::clone(&self.size));
         let stage = Stage::new(self.settings, &stages.control, work, size, |_| ());
         let result = with_pool(self.settings.threads, |pool| {
@@ -70,7 +68,8 @@ impl<P: Process + Send> Stage<P, ()> {
         loop {
             match self.order.next() {
                 Next::Result(_, (done, ())) => {
-                    match ordered.commit(done, self.order.in_flight())? {
+                    let others = self.order.in_flight().saturating_sub(charge(&done));
+                    match ordered.commit(done, others)? {
                         Verdict::Written => self.order.release(),
                         Verdict::Again(framed) => {
                             let bytes = framed.bytes.len() + CHUNK_OVERHEAD;

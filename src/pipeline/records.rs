@@ -2,19 +2,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::builder::Settings;
-use super::stage::{Results, Stage};
+use super::stage::{Results, Stage, charge};
 use super::{Stages, cannot_start, check_origins, panicked as run_panicked};
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
 use crate::error::{BoxError, Error, ErrorKind, drop_quietly};
-use crate::frame::FrameError;
+use crate::frame::{FrameError, Framed, Framer};
 use crate::input::Source;
-use crate::order::Next;
+use crate::order::{Next, Ticket};
 use crate::output::Sink;
-use crate::pool::{panicked, with_pool};
+use crate::pool::{Pool, panicked, with_pool};
 use crate::process::Process;
 use crate::record::Record;
 
@@ -43,7 +44,7 @@ impl Records {
     }
 
     /// The values that `work` makes of the records, in input order, made on the workers' threads; nothing is read before the first is
-    /// asked for. The memory of the pipeline bounds the input that is ahead of the values taken.
+    /// asked for. A pipeline that is [`sequential`](crate::Builder::sequential) makes them on its threads all the same. The memory of the pipeline bounds the input that is ahead of the values taken.
     ///
     /// The iterator ends after the first error in order: that of the first failing record with
     /// [`OnError::Stop`](crate::OnError::Stop), its position in it, or what else would end a run. With
@@ -104,7 +105,9 @@ struct Values<T: Send + 'static> {
     order: Arc<Results<Vec<T>>>,
     /// Completes positions and counts; what it writes goes nowhere.
     stages: Stages<'static, Collect<T>>,
-    reader: Option<JoinHandle<Result<(), FrameError>>>,
+    /// Carries chunks to the thread that owns the pool.
+    hand_over: Option<Sender<(Ticket, Framed)>>,
+    thread: Option<JoinHandle<Result<(), FrameError>>>,
     /// A chunk was taken whose values are not all with the caller.
     taken: bool,
 }
@@ -139,22 +142,23 @@ impl<T: Send + 'static> Values<T> {
     fn start(records: Records, work: &Collect<T>) -> Result<Values<T>, Error> {
         let settings = records.settings;
         let (stop, source) = (records.stop, records.source);
-        let mut stages = Stages::open(&settings, &stop, source, Sink::discard(), work.clone())?;
-        stages.begin(&settings)?;
+        let (mut stages, mut framer) =
+            Stages::open(&settings, &stop, source, Sink::discard(), work.clone())?;
+        stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);
         let take = |values: Option<&mut Vec<T>>| values.map(std::mem::take).unwrap_or_default();
         let stage = Stage::new(&settings, &stages.control, work, size, take);
         let order = Arc::clone(&stage.order);
-        let framer = stages.framer.take();
         let control = Arc::clone(&stages.control);
-        let reader = std::thread::Builder::new()
-            .name("inorder-reader".to_owned())
+        let (hand_over, startable) = channel();
+        let thread = std::thread::Builder::new()
+            .name("inorder-pool".to_owned())
             .spawn(move || {
-                let (stage, Some(framer)) = (&stage, framer) else {
-                    return Ok(());
-                };
-                let read = with_pool(settings.threads, |pool| stage.read(pool, framer));
+                let stage = &stage;
+                let read = with_pool(settings.threads, |pool| {
+                    stage.read_beside(pool, framer, startable)
+                });
                 read.unwrap_or_else(|error| {
                     control.stop();
                     Err(super::no_threads(error))
@@ -164,7 +168,8 @@ impl<T: Send + 'static> Values<T> {
         Ok(Values {
             order,
             stages,
-            reader: Some(reader),
+            hand_over: Some(hand_over),
+            thread: Some(thread),
             taken: false,
         })
     }
@@ -173,13 +178,26 @@ impl<T: Send + 'static> Values<T> {
     fn next(&mut self) -> Result<Option<ChunkValues<T>>, Error> {
         if std::mem::take(&mut self.taken) {
             self.order.release();
+            // The pool is another thread's.
+            while let Some(started) = self.order.start_next() {
+                if let Some(hand_over) = &self.hand_over {
+                    // The receiver lives until the sender is dropped, unless the threads could not be started.
+                    let _ = hand_over.send(started);
+                }
+            }
         }
         match self.order.next() {
             Next::Result(_, (done, values)) => {
                 self.taken = true;
-                let in_flight = self.order.in_flight();
-                let error = self.stages.ordered.commit(done, in_flight).err();
-                Ok(Some(ChunkValues { values, error }))
+                let others = self.order.in_flight().saturating_sub(charge(&done));
+                match self.stages.ordered.commit(done, others) {
+                    // Made of bytes that are not the input's any more.
+                    Err(error) if error.kind() == ErrorKind::Changed => Err(error),
+                    committed => Ok(Some(ChunkValues {
+                        values,
+                        error: committed.err(),
+                    })),
+                }
             }
             Next::Lost(seq) => {
                 let what = format!("the result of chunk {seq} was lost");
@@ -191,7 +209,8 @@ impl<T: Send + 'static> Values<T> {
 
     /// All chunks are taken.
     fn finish(&mut self) -> Result<(), Error> {
-        match self.reader.take().map(JoinHandle::join) {
+        self.hand_over = None;
+        match self.thread.take().map(JoinHandle::join) {
             None => {}
             Some(Ok(read)) => read.map_err(|error| self.stages.ordered.reader_failed(error))?,
             Some(Err(payload)) => return Err(run_panicked("the reader panicked", payload)),
@@ -201,10 +220,38 @@ impl<T: Send + 'static> Values<T> {
     }
 }
 
+impl<T: Send + 'static> Stage<Collect<T>, Vec<T>> {
+    /// Reads on a thread of its own, while this one, which owns the pool, takes chunks that the values' side made room for.
+    fn read_beside<'s>(
+        &'s self,
+        pool: &Pool<'_, 's>,
+        framer: Framer<'_>,
+        startable: Receiver<(Ticket, Framed)>,
+    ) -> Result<(), FrameError> {
+        std::thread::scope(|scope| {
+            let reader = std::thread::Builder::new()
+                .name("inorder-reader".to_owned())
+                .spawn_scoped(scope, || self.read(pool, framer));
+            let reader = reader.map_err(|error| {
+                self.order.stop();
+                super::no_threads(error)
+            })?;
+            for (ticket, framed) in startable {
+                self.start(pool, ticket, framed);
+            }
+            match reader.join() {
+                Ok(read) => read,
+                Err(payload) => Err(super::reader_panicked(payload)),
+            }
+        })
+    }
+}
+
 impl<T: Send + 'static> Drop for Values<T> {
     fn drop(&mut self) {
         self.stages.control.stop();
-        if let Some(read) = self.reader.take().map(JoinHandle::join) {
+        self.hand_over = None;
+        if let Some(read) = self.thread.take().map(JoinHandle::join) {
             // What went wrong after the last value that was asked for is nobody's business any more.
             drop_quietly(read);
         }

@@ -85,8 +85,13 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
     /// Gives the pool the chunks that may start.
     pub fn hand_over<'s>(&'s self, pool: &Pool<'_, 's>) {
         while let Some((ticket, framed)) = self.order.start_next() {
-            pool.spawn(move |pool| self.work_on(pool, ticket, framed));
+            self.start(pool, ticket, framed);
         }
+    }
+
+    /// Gives the pool a chunk.
+    pub fn start<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, framed: Framed) {
+        pool.spawn(move |pool| self.work_on(pool, ticket, framed));
     }
 
     /// A worker's job.
@@ -102,11 +107,9 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
             Ok((done, taken)) => {
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
                 // What is taken weighs about as much as the input that it comes from.
-                let held = match size_of::<X>() {
-                    0 => done.output.held(),
-                    _ => done.output.held().max(bytes),
-                };
-                claim.fill((done, taken), held + CHUNK_OVERHEAD);
+                let values = if size_of::<X>() == 0 { 0 } else { bytes };
+                let held = charge(&done).max(values);
+                claim.fill((done, taken), held);
             }
             Err(payload) => {
                 drop_quietly(payload);
@@ -138,6 +141,15 @@ fn open_files() -> Option<usize> {
 fn open_files() -> Option<usize> {
     None
 }
+
+/// What a result is charged until it is written.
+pub(super) fn charge(done: &Done) -> usize {
+    let failures = done.failures.len().saturating_mul(FAILURE_SIZE);
+    done.output.held() + failures + CHUNK_OVERHEAD
+}
+
+/// A failing record is charged so much: its place, and an error of usual size.
+const FAILURE_SIZE: usize = 256;
 
 /// Stops the run when it is dropped.
 pub(super) struct StopOnDrop<'r>(pub &'r Control);

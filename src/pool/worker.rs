@@ -1,5 +1,6 @@
 //! What a worker does with a chunk: work on its records, set failing ones aside, take back what they wrote.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -157,6 +158,7 @@ impl<P: Process> Work<P> {
             output: &mut output,
             processed: 0,
             failures: Vec::new(),
+            counted: Cell::new((0, 0)),
         };
         let mut ended = attempt.whole_chunk().err();
         let (processed, failures) = (attempt.processed, std::mem::take(&mut attempt.failures));
@@ -217,6 +219,8 @@ struct Attempt<'w, P: Process> {
     output: &'w mut Buffer,
     processed: u64,
     failures: Vec<RecordFailure>,
+    /// A place in the chunk and the LF bytes before it, to count on from.
+    counted: Cell<(usize, u64)>,
 }
 
 /// How one call of the process ended.
@@ -267,14 +271,16 @@ impl<P: Process> Attempt<'_, P> {
 
     fn find_too_long(&self, chunk: &Chunk<'_>) -> Option<RecordFailure> {
         let most = self.work.max_record_size;
-        if self.framed.bytes.len() <= most {
+        // An end that was added is not of the input.
+        let len = self.framed.own_bytes().len();
+        if len <= most {
             return None;
         }
         let framing = self.framed.input.framing;
         let mut index = 0;
         // Of NDJSON all lines are looked at: the reader, too, takes no blank one that is longer.
         for span in chunk.lines() {
-            if span.end - span.start > most {
+            if span.end.min(len) - span.start > most {
                 let error = Box::new(Taken);
                 return Some(self.failure(index, 1, span.start, FailureKind::Parse, error));
             }
@@ -405,6 +411,17 @@ impl<P: Process> Attempt<'_, P> {
         }
     }
 
+    /// LF bytes of the chunk before this place.
+    fn lines_before(&self, start: usize) -> u64 {
+        let (place, lines) = match self.counted.get() {
+            counted if counted.0 <= start => counted,
+            _ => (0, 0),
+        };
+        let lines = lines + count_lines(&self.framed.bytes[place..start]);
+        self.counted.set((start, lines));
+        lines
+    }
+
     fn failure(
         &self,
         index: u64,
@@ -417,7 +434,7 @@ impl<P: Process> Attempt<'_, P> {
             index,
             records,
             start,
-            lines: count_lines(&self.framed.bytes[..start]),
+            lines: self.lines_before(start),
             kind,
             error: Held(error),
         }

@@ -14,5 +14,6 @@ mod csv_records;
 mod faults;
 mod memory;
 mod pools;
+mod records;
 mod spill;
 mod twin;

@@ -24,6 +24,7 @@ static WINDOW_TABLE: [Place; WINDOWS] = [const { Place::new() }; WINDOWS];
 static GROUP_TABLE: [AtomicI32; GROUPS] = [const { AtomicI32::new(0) }; GROUPS];
 /// Ends with a zero byte; empty: no temporary file.
 static TEMPORARY: [AtomicU8; NAME] = [const { AtomicU8::new(0) }; NAME];
+static TEMPORARY_TAKEN: AtomicBool = AtomicBool::new(false);
 /// What was to be done for SIGBUS before. Set: the guard is installed.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static DYING: AtomicBool = AtomicBool::new(false);
@@ -135,18 +136,27 @@ pub fn guard_mapped_reads() {
     });
 }
 
-/// The name that the handler removes: that of the temporary file an output is written to.
-pub(crate) fn set_temporary(path: Option<&Path>) {
-    TEMPORARY[0].store(0, Ordering::SeqCst);
-    let name = path.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok());
-    let Some(name) = name else { return };
+/// Has the handler remove the temporary file of an output, as long as the value lives. One at a time: `None` for a second.
+pub(crate) fn guard_temporary(path: &Path) -> Option<GuardedTemporary> {
+    let name = CString::new(path.as_os_str().as_bytes()).ok()?;
     let name = name.as_bytes_with_nul();
-    if name.len() > NAME {
-        return;
+    if name.len() > NAME || TEMPORARY_TAKEN.swap(true, Ordering::SeqCst) {
+        return None;
     }
     // The first byte comes last: the handler sees a whole name or none.
     for (to, from) in TEMPORARY.iter().zip(name).rev() {
         to.store(*from, Ordering::SeqCst);
+    }
+    Some(GuardedTemporary(()))
+}
+
+/// See [`guard_temporary`].
+pub(crate) struct GuardedTemporary(());
+
+impl Drop for GuardedTemporary {
+    fn drop(&mut self) {
+        TEMPORARY[0].store(0, Ordering::SeqCst);
+        TEMPORARY_TAKEN.store(false, Ordering::SeqCst);
     }
 }
 
@@ -211,8 +221,8 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
 /// Says why, cleans up, exits.
 fn die(notice: &Notice) -> ! {
     // SAFETY: all of these may be called in a handler. Another thread that faults meanwhile waits for the exit. The
-    // structure for fstat is plain data, the texts are alive, and the name ends with a zero byte, which is never
-    // overwritten with anything else once it is there.
+    // structure for fstat is plain data, the texts are alive, and a name is written whole, with its zero byte,
+    // before its first byte, by one owner at a time.
     unsafe {
         while DYING.swap(true, Ordering::SeqCst) {
             libc::pause();

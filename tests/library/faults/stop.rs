@@ -105,10 +105,11 @@ fn the_work_itself_can_stop_its_run() {
                 how.stop(&handle);
             }
         });
-        let records = records.expect("it was stopped");
-        // A drain finishes what is in flight.
-        if let How::Drain = how {
-            assert!(records >= at, "{records} records");
+        match (records, how) {
+            // A drain finishes what is in flight; where that is all that was left, the run ends as ever.
+            (Some(records), How::Drain) => assert!(records >= at, "{records} records"),
+            (None, How::Drain) | (Some(_), _) => {}
+            (None, _) => panic!("it was stopped"),
         }
         check_stays_stopped(&pipeline);
     });

@@ -71,8 +71,11 @@ fn a_shrunk_file_is_told_and_everything_cleaned_up() {
     if let Some(folder) = child() {
         guard_mapped_reads();
         guard_mapped_reads();
-        set_temporary(Some(&folder.join("a longer name that was set before")));
-        set_temporary(Some(&folder.join("temporary")));
+        drop(guard_temporary(
+            &folder.join("a longer name that was set before"),
+        ));
+        let _temporary = guard_temporary(&folder.join("temporary")).unwrap();
+        assert!(guard_temporary(&folder.join("another's")).is_none());
         let mut group = Command::new("sh");
         group
             .args(["-c", "sleep 1000 & echo; wait"])

@@ -1,19 +1,26 @@
 //! Where the work on a chunk writes: its own bytes, and slices of the input that it keeps.
 
-use std::fs::File;
+mod row;
+mod settings;
+mod spill;
+
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
+pub use row::RowError;
+pub(crate) use settings::BufferSettings;
+
 use crate::format::Dialect;
 use crate::frame::fields;
-use crate::input::{Bytes, Recycler};
-use crate::output::{Output, OutputError, spill_file};
+use crate::input::Bytes;
+use crate::output::{Output, OutputError};
 use crate::record::Record;
+use settings::size_class;
+use spill::Spill;
 
 /// Shorter kept runs are copied: a slice of its own in a vectored write costs about as much as copying this.
 const SMALLEST_SLICE: usize = 4096;
@@ -43,56 +50,9 @@ pub struct Buffer {
     settings: Arc<BufferSettings>,
 }
 
-/// What all buffers of a run share.
-pub(crate) struct BufferSettings {
-    pub dialect: Dialect,
-    /// Whether the sink may be given slices of the input.
-    pub slices: bool,
-    /// Whether blank lines are passed on in their place.
-    pub blank_lines: bool,
-    /// Own bytes of one chunk beyond this go to a file.
-    pub spill_at: usize,
-    /// The output's path, beside which that file is made.
-    pub near: Option<std::path::PathBuf>,
-    pub recycler: Arc<Recycler>,
-    /// What the last chunks wrote: a buffer that begins with this much need not grow, which leaves holes in the heap.
-    pub expected: AtomicUsize,
-}
-
-/// At least so much, in steps of a quarter of a power of two: buffers of few sizes fill each other's place in the heap.
-fn size_class(bytes: usize) -> usize {
-    let step = (bytes.next_power_of_two() / 8).max(1);
-    bytes.next_multiple_of(step)
-}
-
-impl BufferSettings {
-    /// A chunk wrote so much.
-    fn expect(&self, bytes: usize) {
-        let before = self.expected.load(Ordering::Relaxed);
-        let now = bytes.max(before - before / 8).min(self.spill_at);
-        self.expected.store(now, Ordering::Relaxed);
-    }
-
-    /// Output could not be spilled to a file.
-    pub fn spill_error(&self, source: io::Error) -> OutputError {
-        OutputError {
-            path: self.near.clone().unwrap_or_else(std::env::temp_dir),
-            what: "keep output in a temporary file",
-            source,
-        }
-    }
-}
-
 struct Kept {
     at: u64,
     range: Range<usize>,
-}
-
-#[derive(Default)]
-struct Spill {
-    file: Option<File>,
-    len: u64,
-    failed: Option<io::Error>,
 }
 
 /// The state before a record's work began.
@@ -104,25 +64,6 @@ pub(crate) struct Mark {
     kept: usize,
     run: Range<usize>,
 }
-
-/// A row that the dialect can't express: a field has a delimiter, a line end or a quote and could not be told apart, or the row
-/// would be a blank line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowError {
-    field: usize,
-}
-
-impl std::fmt::Display for RowError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the format's dialect cannot express field {} of the row",
-            self.field + 1
-        )
-    }
-}
-
-impl std::error::Error for RowError {}
 
 impl Buffer {
     pub(crate) fn new(input: Option<Bytes>, settings: Arc<BufferSettings>) -> Buffer {
@@ -438,29 +379,6 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let settings = Arc::clone(&self.settings);
         settings.recycler.give(std::mem::take(&mut self.own));
-    }
-}
-
-impl Spill {
-    fn append(&mut self, bytes: &[u8], near: Option<&Path>) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(spill_file(near)?),
-        };
-        file.write_all(bytes)?;
-        self.len += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.len = len;
-        match &mut self.file {
-            Some(file) => {
-                file.set_len(len)?;
-                file.seek(SeekFrom::Start(len)).map(drop)
-            }
-            None => Ok(()),
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod chunk;
 pub(crate) mod csv;
+mod fault;
 pub(crate) mod fields;
 pub(crate) mod lines;
 pub(crate) mod scan;
@@ -18,13 +19,13 @@ use memchr::memchr_iter;
 
 pub use chunk::Chunk;
 pub(crate) use chunk::{Framed, InputInfo};
+pub(crate) use fault::{FrameError, Reason};
 pub(crate) use size::ChunkSize;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
-use crate::error::BoxError;
 use crate::format::{Format, Framing};
-use crate::input::{Bytes, Input, InputError, More, OpenOptions, Origin, Recycler};
+use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
 use crate::sync::Mutex;
 use scan::{Scanner, Want};
 
@@ -38,40 +39,6 @@ pub(crate) struct FrameOptions {
     pub skip_lines: u64,
     /// Chunks have a fixed size.
     pub fixed: bool,
-}
-
-/// Why no more chunks come, with the place.
-#[derive(Debug)]
-pub(crate) struct FrameError {
-    pub reason: Reason,
-    pub input: Arc<Path>,
-    /// Which input this is.
-    pub index: usize,
-    /// Bytes of the input before the fault.
-    pub offset: u64,
-    /// Records of the input before the fault.
-    pub records: u64,
-}
-
-#[derive(Debug)]
-pub(crate) enum Reason {
-    Open(std::io::Error),
-    Read(std::io::Error),
-    Shrank {
-        from: u64,
-        to: u64,
-    },
-    Modified,
-    /// A wake-up ended the wait for more input.
-    Woken,
-    /// The record at this offset is too long.
-    TooLong(TooLong),
-    HeaderUnclosed,
-    HeaderDiffers {
-        first: Arc<Path>,
-    },
-    Panicked(BoxError),
-    NoThreads(std::io::Error),
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
@@ -426,17 +393,6 @@ const FIRST_BYTE: Want = Want {
 
 /// Bytes read beyond the wanted size, so that the end of the record that crosses it is mostly at hand.
 const READ_AHEAD: usize = 4096;
-
-impl From<InputError> for Reason {
-    fn from(error: InputError) -> Reason {
-        match error {
-            InputError::Io(error) => Reason::Read(error),
-            InputError::Shrank { from, to } => Reason::Shrank { from, to },
-            InputError::Modified => Reason::Modified,
-            InputError::Stopped => Reason::Woken,
-        }
-    }
-}
 
 /// The path of an input that can be opened twice.
 fn regular_file<'o>(origin: &'o Origin<'_>) -> Option<&'o Path> {

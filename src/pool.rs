@@ -4,9 +4,12 @@
 //! so nothing that the pipeline does can block the pool. The pool's scope is opened on a thread that is in no pool: opened on a
 //! worker of the caller's pool, it would steal the caller's jobs while it waits, under whatever locks the caller holds.
 
+mod attempt;
+mod failure;
 mod worker;
 
-pub(crate) use worker::{Done, Ended, RecordFailure, Work, panicked};
+pub(crate) use failure::{Ended, RecordFailure, panicked};
+pub(crate) use worker::{Done, Work};
 
 use rayon::{ScopeFifo, ThreadPoolBuilder};
 

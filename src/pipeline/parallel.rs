@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::ordered::{Ordered, Verdict};
 use super::stage::{CHUNK_OVERHEAD, Stage, StopOnDrop, charge};
-use super::{Run, Stages, cannot_start, reader_panicked};
+use super::stages::Stages;
+use super::{Run, cannot_start, reader_panicked};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, drop_quietly};
 use crate::frame::Framer;

@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 
 use super::builder::Settings;
 use super::stage::{Results, Stage, charge};
-use super::{Stages, cannot_start, check_origins, panicked as run_panicked};
+use super::stages::{Stages, check_origins};
+use super::{cannot_start, panicked as run_panicked};
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
 use crate::error::{BoxError, Error, ErrorKind, drop_quietly};

@@ -1,0 +1,143 @@
+//! The stages of a run, opened.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::builder::Settings;
+use super::messages::output_error;
+use super::ordered::Ordered;
+use super::reading;
+use crate::buffer::BufferSettings;
+use crate::control::{Control, StopHandle};
+use crate::error::{Error, ErrorKind};
+use crate::frame::Framer;
+#[cfg(unix)]
+use crate::input::{GuardedTemporary, guard_temporary};
+use crate::input::{Origin, Recycler, Source};
+use crate::output::{Output, Sink};
+use crate::pool::Work;
+use crate::process::Process;
+use crate::progress::Started;
+
+/// The stages of a run, not yet joined.
+pub(super) struct Stages<'a, P: Process> {
+    pub control: Arc<Control>,
+    pub work: Arc<Work<P>>,
+    pub ordered: Ordered<'a, P>,
+    pub buffers: Arc<BufferSettings>,
+    /// Where the process has to die over a mapped input, the output's temporary file goes.
+    #[cfg(unix)]
+    _temporary: Option<GuardedTemporary>,
+}
+
+impl<'a, P: Process + Clone> Stages<'a, P> {
+    /// Opens inputs and output; nothing is read.
+    pub fn open(
+        settings: &Settings,
+        stop: &StopHandle,
+        source: Source<'a>,
+        sink: Sink<'a>,
+        process: P,
+    ) -> Result<(Stages<'a, P>, Framer<'a>), Error> {
+        let control = stop.enroll();
+        let origins = source.inputs();
+        check_origins(&origins)?;
+        let output = Output::open(sink).map_err(output_error)?;
+        #[cfg(unix)]
+        if let Some(fd) = output.closed_fd() {
+            control.waker.watch_closed(fd);
+        }
+        #[cfg(unix)]
+        let temporary = match output.temporary() {
+            Some(path) if settings.memory_map => guard_temporary(&path),
+            _ => None,
+        };
+        let recycler = Arc::new(Recycler::new(
+            settings.threads + 2,
+            settings.chunk_limit().saturating_mul(3) / 2,
+        ));
+        let buffers = Arc::new(BufferSettings {
+            dialect: settings.dialect(),
+            // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
+            slices: !settings.memory_map || output.is_unpublished_file(),
+            blank_lines: settings.blank_lines,
+            spill_at: settings.spill_at(),
+            near: output.folder().map(ToOwned::to_owned),
+            recycler: Arc::clone(&recycler),
+            expected: AtomicUsize::new(0),
+        });
+        let work = Work::new(
+            process.clone(),
+            settings.on_error,
+            settings.max_record_size,
+            Arc::clone(&buffers),
+            Arc::clone(&control),
+        );
+        let total_bytes = origins.iter().map(size_of).sum();
+        let framer = Framer::new(
+            origins,
+            settings.frame_options(),
+            recycler,
+            Arc::clone(&control),
+        );
+        let observer = settings.observer.clone();
+        let ordered = Ordered::new(
+            process,
+            output,
+            observer,
+            framer.opened(),
+            Arc::clone(&control),
+        );
+        if let Some(observer) = ordered.observer() {
+            observer.started(&Started {
+                total_bytes,
+                threads: settings.threads,
+                memory: settings.memory as u64,
+            });
+        }
+        let stages = Stages {
+            control,
+            work: Arc::new(work),
+            ordered,
+            buffers,
+            #[cfg(unix)]
+            _temporary: temporary,
+        };
+        Ok((stages, framer))
+    }
+
+    /// Reads the headers and writes what stands before the first record.
+    pub fn begin(&mut self, settings: &Settings, framer: &mut Framer<'_>) -> Result<(), Error> {
+        let opened = reading(|| {
+            framer.compare_headers()?;
+            framer.open_first()
+        });
+        let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
+        self.ordered
+            .begin(&opening, settings.output_header, &self.buffers)
+    }
+}
+
+/// Whether all inputs are there and may be opened.
+pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
+    for origin in origins {
+        origin.check().map_err(|error| {
+            Error::new(ErrorKind::Input, "cannot be opened")
+                .path(&origin.name())
+                .because(error)
+        })?;
+    }
+    Ok(())
+}
+
+/// The size of an input, if it is a regular file.
+fn size_of(origin: &Origin<'_>) -> Option<u64> {
+    match origin {
+        Origin::Path(path) => {
+            let data = path.metadata().ok()?;
+            (data.is_file() && data.len() > 0).then_some(data.len())
+        }
+        Origin::Bytes(bytes) => Some(bytes.len() as u64),
+        Origin::Stdin | Origin::Reader(_) => None,
+    }
+}

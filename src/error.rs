@@ -89,10 +89,8 @@ pub enum ErrorKind {
 /// The text ends with that of [`source`](std::error::Error::source), so a reporter that prints the chain of sources need not print it.
 /// [`source`](std::error::Error::source) is the error that the work, the reader or the sink gave, and can be downcast to
 /// its type. (An `anyhow::Error` that a closure returns is not itself an error type: it arrives as its boxed form.)
-#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
@@ -149,6 +147,13 @@ impl Error {
     /// [`Pipeline::records`](crate::Pipeline::records).
     pub fn summary(&self) -> Option<&Summary> {
         self.0.summary.as_ref()
+    }
+}
+
+/// The text of [`Display`](fmt::Display), so that a `main` that returns the error says it as it is meant to be read.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -12,7 +12,7 @@ use super::args::{
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
 use super::work::Work;
-use super::{same, streams};
+use super::{magic, same, streams};
 
 /// What every command that reads records does.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ impl Plan {
         if self.inputs.contains(&InputName::Stdin) {
             streams::need_input()?;
         }
-        Ok(())
+        magic::refuse_compressed(&self.inputs)
     }
 
     /// The library's pipeline for this plan, but for its observer.

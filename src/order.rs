@@ -85,6 +85,36 @@ struct State<C, R> {
     slots: Slots<R>,
     closed: bool,
     stopped: bool,
+    /// What the reader waits for.
+    reader_waits: Option<Room>,
+    writer_waits: bool,
+}
+
+/// What is asked for to reserve a slot.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    bytes: usize,
+    /// Fewer chunks than this are ready.
+    ready: usize,
+}
+
+impl<C, R> State<C, R> {
+    fn has_room(&self, limits: &Limits, room: Room) -> bool {
+        let alone = self.slots.is_empty() && self.budget.in_flight() == 0;
+        let free = self.slots.len() < limits.slots && self.ready.len() < room.ready;
+        alone || (free && self.budget.fits(room.bytes))
+    }
+
+    /// Whether what the reader waits for is there, so that it is to be woken. A wake-up for nothing costs more than this.
+    fn wakes_reader(&mut self, limits: &Limits) -> bool {
+        let wakes = self
+            .reader_waits
+            .is_some_and(|room| self.has_room(limits, room));
+        if wakes {
+            self.reader_waits = None;
+        }
+        wakes
+    }
 }
 
 impl<C, R> Order<C, R> {
@@ -97,6 +127,8 @@ impl<C, R> Order<C, R> {
                 slots: Slots::new(),
                 closed: false,
                 stopped: false,
+                reader_waits: None,
+                writer_waits: false,
             }),
             room: Condvar::new(),
             head: Condvar::new(),
@@ -111,13 +143,8 @@ impl<C, R> Order<C, R> {
         self.wait_to_reserve(1, self.limits.ready()).is_some()
     }
 
-    /// Waits until a slot is free and so many bytes more may be in flight, or nothing is. `false`: stopped or closed.
-    pub(crate) fn wait_for_room_of(&self, bytes: usize) -> bool {
-        self.wait_to_reserve(bytes, usize::MAX).is_some()
-    }
-
-    /// Reserves the next slot, charges it with `bytes`, and puts the chunk on the ready list; waits as
-    /// [`wait_for_room_of`](Order::wait_for_room_of) does. Returns the sequence number, or the chunk when the order is stopped or closed.
+    /// Reserves the next slot, charges it with `bytes`, and puts the chunk on the ready list; waits until a slot is free and so
+    /// many bytes more may be in flight, or nothing is. Returns the sequence number, or the chunk when the order is stopped or closed.
     pub(crate) fn push(&self, chunk: C, bytes: usize) -> Result<u64, C> {
         let Some(mut state) = self.wait_to_reserve(bytes, usize::MAX) else {
             return Err(chunk);
@@ -128,6 +155,29 @@ impl<C, R> Order<C, R> {
         Ok(ticket.seq)
     }
 
+    /// Takes all bytes that are left, ahead of the chunks that will be charged with them, and adds them to the `have` bytes that were taken
+    /// before; waits until that is `least` together. `None`: stopped or closed.
+    pub(crate) fn take_room(&self, have: usize, least: usize) -> Option<usize> {
+        let mut state = self.wait_to_reserve(least.saturating_sub(have), usize::MAX)?;
+        Some(have.saturating_add(state.budget.charge_rest()))
+    }
+
+    /// As [`take_room`](Order::take_room), but what there is now.
+    pub(crate) fn take_room_now(&self, have: usize) -> usize {
+        have.saturating_add(self.lock().budget.charge_rest())
+    }
+
+    /// Reserves the next slot for a chunk that starts at once, with so many of the bytes that were taken before. `None`: stopped or closed.
+    pub(crate) fn begin(&self, bytes: usize) -> Option<Ticket> {
+        let mut state = self.lock();
+        if state.stopped || state.closed {
+            return None;
+        }
+        let ticket = state.slots.reserve(bytes);
+        state.slots.start(ticket);
+        Some(ticket)
+    }
+
     /// No more chunks will come.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -135,16 +185,16 @@ impl<C, R> Order<C, R> {
     }
 
     fn wait_to_reserve(&self, bytes: usize, ready: usize) -> Option<MutexGuard<'_, State<C, R>>> {
+        let room = Room { bytes, ready };
         let mut state = self.lock();
         loop {
             if state.stopped || state.closed {
                 return None;
             }
-            let alone = state.slots.is_empty();
-            let free = state.slots.len() < self.limits.slots && state.ready.len() < ready;
-            if alone || (free && state.budget.fits(bytes)) {
+            if state.has_room(&self.limits, room) {
                 return Some(state);
             }
+            state.reader_waits = Some(room);
             state = wait(&self.room, state);
         }
     }
@@ -163,11 +213,11 @@ impl<C, R> Order<C, R> {
         if !is_head && !may_start {
             return None;
         }
-        let was_full = state.ready.len() >= self.limits.ready();
         let (ticket, chunk) = state.ready.pop()?;
         state.slots.start(ticket);
+        let wakes = state.wakes_reader(&self.limits);
         drop(state);
-        if was_full {
+        if wakes {
             self.room.notify_all();
         }
         Some((ticket, chunk))
@@ -200,11 +250,13 @@ impl<C, R> Order<C, R> {
         };
         state.budget.replace(old, new);
         let is_head = ticket.seq == state.slots.head();
+        let wakes_writer = is_head && mem::take(&mut state.writer_waits);
+        let wakes_reader = state.wakes_reader(&self.limits);
         drop(state);
-        if is_head {
+        if wakes_writer {
             self.head.notify_all();
         }
-        if new < old {
+        if wakes_reader {
             self.room.notify_all();
         }
         true
@@ -225,7 +277,10 @@ impl<C, R> Order<C, R> {
                 Some(Outcome::Filled(result)) => return Next::Result(seq, result),
                 Some(Outcome::Lost) => return Next::Lost(seq),
                 None if state.closed && state.slots.is_empty() => return Next::End,
-                None => state = wait(&self.head, state),
+                None => {
+                    state.writer_waits = true;
+                    state = wait(&self.head, state);
+                }
             }
         }
     }
@@ -242,8 +297,11 @@ impl<C, R> Order<C, R> {
         let charge = state.slots.release();
         debug_assert!(charge.is_some(), "the head was not taken");
         state.budget.give_back(charge.unwrap_or(0));
+        let wakes = state.wakes_reader(&self.limits);
         drop(state);
-        self.room.notify_all();
+        if wakes {
+            self.room.notify_all();
+        }
     }
 
     /// The head, taken by [`next`](Order::next), is to be worked on again: puts it back at the front of the ready list, as its next attempt,
@@ -258,8 +316,9 @@ impl<C, R> Order<C, R> {
         };
         state.budget.replace(old, bytes);
         state.ready.push_first(ticket, chunk);
+        let wakes = state.wakes_reader(&self.limits);
         drop(state);
-        if bytes < old {
+        if wakes {
             self.room.notify_all();
         }
     }
@@ -272,9 +331,10 @@ impl<C, R> Order<C, R> {
         state.stopped = true;
         let ready = mem::replace(&mut state.ready, Ready::new());
         drop(state);
-        drop(ready);
         self.room.notify_all();
         self.head.notify_all();
+        // Last, for a user's `drop` may panic.
+        drop(ready);
     }
 
     #[cfg(test)]

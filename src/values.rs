@@ -1,13 +1,18 @@
 //! Ordered values instead of bytes in a file: any iterator, mapped on every core, its results in order and bounded in number.
 //!
-//! The source is pulled on a thread of its own, which gathers items into groups; the groups go through the same order and pool as
-//! the chunks of a file, and the caller's `next` takes the place of the writer.
+//! The source is pulled on a thread of its own. Workers take the items in groups, which go through the same order and pool as the chunks of
+//! a file, and the caller's `next` takes the place of the writer.
 
+mod bounds;
 mod engine;
 mod gather;
+mod intake;
 mod local;
+mod outlet;
+mod quiet;
 mod results;
 mod scoped;
+mod worked;
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -16,7 +21,8 @@ pub use local::LocalMap;
 pub use results::{Map, TryMap};
 pub use scoped::ScopedMap;
 
-use engine::{Bounds, Shared};
+use bounds::Bounds;
+use engine::Shared;
 
 /// Maps an iterator on every core: results in order, lazily, in bounded memory.
 ///
@@ -49,8 +55,11 @@ type Weigh<T> = Arc<dyn Fn(&T) -> usize + Send + Sync>;
 
 /// Settings of an ordered parallel map, each with a default; made by [`InOrder::in_order`].
 ///
-/// Nothing is pulled from the source before the first result is asked for. Items are gathered into groups that
-/// take about 100 µs, when they come faster than workers are free; an item is never held back while a worker is free.
+/// Nothing is pulled from the source before the first result is asked for (by [`scope`](Ordered::scope) and [`for_each`](Ordered::for_each),
+/// at once). An item never waits while a worker is free. When items come faster, a worker takes a group of them that should keep it busy
+/// for 200 µs, and hands out their results together; if it takes much longer, the rest one by one. Work that waits until an earlier
+/// result was taken could wait for itself in a group: with a [`window`](Ordered::window) of fewer than four items a thread there are
+/// no groups.
 #[must_use = "nothing happens before a result is asked for"]
 pub struct Ordered<I: Iterator> {
     source: I,
@@ -71,7 +80,9 @@ impl<I: Iterator> Ordered<I> {
         self
     }
 
-    /// Most items at any moment between the source's `next` and the result's. Default, and 0: 1024 a thread.
+    /// Most items at any moment between the source's `next` and the result's. Default, and 0: 2048 a thread.
+    ///
+    /// After an item that takes long, the others go on until the window is full; a small one saves memory.
     pub fn window(mut self, items: usize) -> Self {
         self.window = items;
         self
@@ -120,7 +131,7 @@ impl<I: Iterator> Ordered<I> {
         R: Send + 'static,
     {
         let (source, bounds) = self.split();
-        Map::new(source, Arc::new(Shared::new(bounds, work)))
+        Map::new(source, Arc::new(Shared::new(bounds, work, None)))
     }
 
     /// As [`map`](Ordered::map), for work that can fail: the iterator ends after the first error in order, and the rest is not worked on.
@@ -135,7 +146,9 @@ impl<I: Iterator> Ordered<I> {
         R: Send + 'static,
         E: Send + 'static,
     {
-        TryMap::new(self.map(work))
+        let (source, bounds) = self.split();
+        let shared = Shared::new(bounds, work, Some(Result::is_err));
+        TryMap::new(Map::new(source, Arc::new(shared)))
     }
 
     /// As [`map`](Ordered::map), for a source that can't be sent to another thread: it is pulled inside the results' `next`, so the
@@ -150,7 +163,7 @@ impl<I: Iterator> Ordered<I> {
         R: Send + 'static,
     {
         let (source, bounds) = self.split();
-        LocalMap::new(source, Arc::new(Shared::new(bounds, work)))
+        LocalMap::new(source, Arc::new(Shared::new(bounds, work, None)))
     }
 
     /// Source, items, work and results may borrow: `body` gets the iterator of results, and all threads are joined when
@@ -178,7 +191,7 @@ impl<I: Iterator> Ordered<I> {
         B: FnOnce(ScopedMap<'_, I::Item, R, F>) -> T,
     {
         let (source, bounds) = self.split();
-        scoped::scope(source, &Shared::new(bounds, work), body)
+        scoped::scope(source, &Shared::new(bounds, work, None), body)
     }
 
     /// As [`scope`](Ordered::scope): gives each result in order to `consume`, on the calling thread.
@@ -210,7 +223,7 @@ impl<I: Iterator> Ordered<I> {
             threads => threads,
         };
         let window = match self.window {
-            0 => threads.saturating_mul(1024),
+            0 => threads.saturating_mul(2048),
             window => window,
         };
         let bounds = Bounds::new(threads, window, self.weight);

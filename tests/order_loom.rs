@@ -147,6 +147,34 @@ fn bytes_given_back_by_running_again_let_the_reader_go_on() {
 }
 
 #[test]
+fn room_taken_ahead_comes_back_to_the_reader() {
+    explore_with(3, || {
+        let order = Arc::new(Order::<(), char>::new(limits(2, 2)));
+        let reader = {
+            let order = Arc::clone(&order);
+            thread::spawn(move || {
+                let mut left = 0;
+                for (name, bytes) in [('a', 1), ('b', 2), ('c', 1)] {
+                    left = order.take_room(left, bytes).unwrap() - bytes;
+                    let ticket = order.begin(bytes).unwrap();
+                    assert!(order.claim(ticket).fill(name, bytes));
+                }
+                order.close();
+                assert_eq!(order.take_room(left, 1), None);
+                assert_eq!(order.begin(0), None);
+            })
+        };
+        for (seq, name) in ['a', 'b', 'c'].into_iter().enumerate() {
+            assert_eq!(order.next(), Next::Result(seq as u64, name));
+            assert!(order.in_flight() <= 2);
+            order.release();
+        }
+        assert_eq!(order.next(), Next::End);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
 fn a_lost_chunk_is_reported_and_run_again() {
     let mut plan = Plan::straight(limits(100, 2), 2, &[(1, 1); 2]);
     plan.chunks[0] = vec![

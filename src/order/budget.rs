@@ -35,6 +35,13 @@ impl Budget {
         self.replace(0, bytes);
     }
 
+    /// Charges all that is left of the limit, and returns how much that is.
+    pub(super) fn charge_rest(&mut self) -> usize {
+        let rest = self.limit.saturating_sub(self.in_flight);
+        self.charge(rest);
+        rest
+    }
+
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.replace(bytes, 0);
     }

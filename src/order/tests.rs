@@ -106,10 +106,25 @@ fn a_push_that_fits_does_not_wait_for_a_start() {
     run(|| {
         let order = order(30, 3, 1);
         for chunk in ['a', 'b', 'c'] {
-            assert!(order.wait_for_room_of(10));
             order.push(chunk, 10).unwrap();
         }
         assert_eq!(order.in_flight(), 30);
+    });
+}
+
+#[test]
+fn room_may_be_taken_ahead() {
+    run(|| {
+        let order = order(30, 3, 1);
+        assert_eq!(order.take_room(0, 10), Some(30));
+        assert_eq!((order.take_room_now(20), order.in_flight()), (20, 30));
+        let first = order.begin(10).unwrap();
+        assert!(order.fill(first, "A", 10));
+        assert_eq!(order.next(), Next::Result(0, "A"));
+        order.release();
+        assert_eq!(order.take_room(20, 30), Some(30));
+        order.close();
+        assert_eq!((order.take_room(30, 30), order.begin(10)), (None, None));
     });
 }
 

@@ -1,17 +1,22 @@
 //! Source, workers and results around the order.
 //!
-//! A worker takes the oldest group that is ready, else what is being gathered, else it rests; the source's side employs a resting
-//! worker with whatever is gathered at once. Both decide under the lock of the [`Gather`], so that free workers and working ones are
-//! always all workers, and no item is left behind.
+//! Pulled items wait in the [`Gather`]. A worker takes as many of them as should keep it busy for a while, a group, and with it the next
+//! slot of the order; one that finds nothing rests, and the source's side gives a resting worker the next item at once. Both decide under the
+//! lock of the gather, so that free workers and working ones are always all workers, no item waits while a worker is free, and slots are
+//! reserved in the order of the items.
 
 use std::any::Any;
+use std::cell::Cell;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use super::bounds::Bounds;
 use super::gather::{Gather, Group};
-use super::{Weigh, Weight};
+use super::intake::Intake;
+use super::worked::{Last, Worked, work_through};
 use crate::error::drop_quietly;
 use crate::frame::ChunkSize;
 use crate::order::{Limits, Order, Ticket};
@@ -21,95 +26,97 @@ use crate::sync::{Mutex, MutexGuard};
 /// A caught panic, to be resumed where it belongs.
 pub(super) type Payload = Box<dyn Any + Send>;
 
+/// A group and its place in the order.
+pub(super) type Assigned<T> = (Ticket, Group<T>);
+
 /// A group should take about this long: long beside what handing it over costs (some µs), short for whoever waits for it.
-const GOAL: Duration = Duration::from_micros(100);
+pub(super) const GOAL: Duration = Duration::from_micros(200);
 
-/// What is in flight at most.
-pub(super) struct Bounds<T> {
-    pub threads: usize,
-    window: usize,
-    /// An item is charged the larger of its share of the window and of the weight, so that one sum bounds both.
-    limit: usize,
-    share: usize,
-    weigh: Option<Weigh<T>>,
-}
-
-impl<T> Bounds<T> {
-    pub fn new(threads: usize, window: usize, weight: Option<Weight<T>>) -> Bounds<T> {
-        match weight {
-            None => Bounds {
-                threads,
-                window,
-                limit: window,
-                share: 1,
-                weigh: None,
-            },
-            Some(Weight { weigh, limit }) => Bounds {
-                threads,
-                window,
-                limit: window.saturating_mul(limit.max(1)),
-                share: limit.max(1),
-                weigh: Some(weigh),
-            },
-        }
-    }
-
-    fn charge(&self, item: &T) -> usize {
-        match &self.weigh {
-            // More than the limit goes through alone, however much more.
-            Some(weigh) => weigh(item)
-                .saturating_mul(self.window)
-                .clamp(self.share, self.limit),
-            None => self.share,
-        }
-    }
-}
+/// How often a worker that finds nothing looks again before it rests: to wake it costs more.
+const PATIENCE: usize = 16;
 
 /// What source, workers and results share.
 pub(super) struct Shared<T, R, F> {
-    pub order: Order<Group<T>, Worked<R>>,
+    pub order: Apart<Order<Group<T>, Worked<R>>>,
+    gather: Apart<Mutex<Gather<T>>>,
+    pub size: Apart<ChunkSize>,
     bounds: Bounds<T>,
-    gather: Mutex<Gather<T>>,
-    size: ChunkSize,
-    work: F,
-    stopped: AtomicBool,
+    pub work: F,
+    pub last: Option<Last<R>>,
+    /// Groups from this sequence number on are not worked on any more.
+    wanted: AtomicU64,
     source_panic: Mutex<Option<Payload>>,
 }
 
-/// The results of a group.
-pub(super) struct Worked<R> {
-    pub results: Vec<R>,
-    /// What the work on the next item panicked with.
-    pub panic: Option<Payload>,
+/// On cache lines of its own: what one thread writes for each item must not slow down what others read for each item.
+#[repr(align(128))]
+pub(super) struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 impl<T, R, F> Shared<T, R, F> {
-    pub fn new(bounds: Bounds<T>, work: F) -> Shared<T, R, F> {
-        // A group is at most the window's share of a worker, twice over: one at work, one to follow.
-        let most = (bounds.window / bounds.threads.saturating_mul(2)).max(1);
+    /// With `last`, nothing is wanted behind the first result for which it is true.
+    pub fn new(bounds: Bounds<T>, work: F, last: Option<Last<R>>) -> Shared<T, R, F> {
+        let most = (bounds.group() / bounds.share).max(1);
         Shared {
-            order: Order::new(Limits {
+            order: Apart(Order::new(Limits {
                 bytes: bounds.limit,
                 slots: usize::MAX,
-                started: bounds.threads,
-            }),
-            gather: Mutex::new(Gather::new(bounds.threads)),
-            size: ChunkSize::adaptive(most, u64::MAX, GOAL),
+                started: usize::MAX,
+            })),
+            gather: Apart(Mutex::new(Gather::new(&bounds))),
+            size: Apart(ChunkSize::adaptive(most, u64::MAX, GOAL)),
             bounds,
             work,
-            stopped: AtomicBool::new(false),
+            last,
+            wanted: AtomicU64::new(u64::MAX),
             source_panic: Mutex::new(None),
         }
     }
 
-    pub fn threads(&self) -> usize {
-        self.bounds.threads
+    pub fn bounds(&self) -> &Bounds<T> {
+        &self.bounds
+    }
+
+    pub fn gather(&self) -> MutexGuard<'_, Gather<T>> {
+        lock(&self.gather)
     }
 
     /// Ends the run: workers stop after the item at hand, nothing more is pulled.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.wanted.store(0, Ordering::Relaxed);
         self.order.stop();
+    }
+
+    /// Nothing behind this group is wanted any more.
+    pub fn end_after(&self, seq: u64) {
+        self.wanted.fetch_min(seq + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn is_wanted(&self, seq: u64) -> bool {
+        seq < self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Whether more items are wanted.
+    #[inline]
+    pub fn wants_more(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) == u64::MAX
+    }
+
+    /// No more items will come.
+    pub fn end(&self) {
+        let mut gather = self.gather();
+        gather.end();
+        if gather.is_done() {
+            self.order.close();
+        }
     }
 
     /// What the source panicked with, once all results before are taken.
@@ -117,8 +124,36 @@ impl<T, R, F> Shared<T, R, F> {
         lock(&self.source_panic).take()
     }
 
-    fn gather(&self) -> MutexGuard<'_, Gather<T>> {
-        lock(&self.gather)
+    /// Takes a group for a worker, if there are items.
+    pub fn take(&self, gather: &mut Gather<T>) -> Option<Assigned<T>> {
+        let group = gather.take(self.size.want().bytes)?;
+        // Not if it is stopped: nobody wants them.
+        let ticket = self.order.begin(group.charge)?;
+        if gather.is_done() {
+            self.order.close();
+        }
+        Some((ticket, group))
+    }
+
+    /// What a worker does next, if there is anything.
+    fn next_or_rest(&self) -> Option<Assigned<T>> {
+        // If there is little, more may be about to come, and one large group is cheaper than two small ones.
+        if self.gather().len() < self.size.want().bytes.div_ceil(2) {
+            std::thread::yield_now();
+        }
+        for patience in (0..PATIENCE).rev() {
+            let mut gather = self.gather();
+            if let Some(taken) = self.take(&mut gather) {
+                return Some(taken);
+            }
+            if patience == 0 {
+                gather.rest();
+                break;
+            }
+            drop(gather);
+            std::thread::yield_now();
+        }
+        None
     }
 }
 
@@ -135,22 +170,27 @@ where
 {
     /// Pulls the source on this thread, with a pool, until it ends or the run is stopped.
     pub fn run<I: Iterator<Item = T> + Send>(&self, source: I) -> Result<(), std::io::Error> {
-        let result = with_pool(self.threads(), |pool| {
-            let mut intake = Intake::new(self);
-            let mut source = source;
-            let pulled = catch_unwind(AssertUnwindSafe(|| {
-                while intake.wait_for_room()
-                    && let Some(item) = source.next()
-                    && intake.wait_for_weight(&item)
-                {
-                    intake.add(item, |ticket, group| self.employ(pool, ticket, group));
+        let result = with_pool(self.bounds.threads, |pool| {
+            let (mut source, mut intake) = (source, Intake::new());
+            // Out here, so that nothing is dropped while a panic of source or weight unwinds.
+            let mut pulled = None;
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                while intake.wait_for_room(self) {
+                    pulled = source.next();
+                    let wanted = |item| intake.wait_for_weight(self, item);
+                    if !pulled.as_ref().is_some_and(wanted) {
+                        break;
+                    }
+                    if let Some(item) = pulled.take() {
+                        intake.add(self, item, |assigned| self.employ(pool, assigned));
+                    }
                 }
             }));
-            if let Err(payload) = pulled {
+            if let Err(payload) = ended {
                 *lock(&self.source_panic) = Some(payload);
             }
-            intake.flush();
-            self.order.close();
+            self.end();
+            drop_quietly(pulled);
             drop_quietly(source);
         });
         if result.is_err() {
@@ -159,190 +199,43 @@ where
         result
     }
 
-    /// Gives a worker a group.
-    pub fn employ<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, group: Group<T>) {
+    /// Gives a worker a group; then it sees to the next by itself.
+    pub fn employ<'s>(&'s self, pool: &Pool<'_, 's>, mut assigned: Assigned<T>) {
         pool.spawn(move |pool| {
-            self.work_on(ticket, group);
-            if let Some((ticket, group)) = self.next_or_rest() {
-                self.employ(pool, ticket, group);
+            let outer = Outer::enter();
+            loop {
+                let (ticket, group) = assigned;
+                work_through(self, ticket, group);
+                match self.next_or_rest() {
+                    Some(next) => assigned = next,
+                    None => return,
+                }
+                // Inside of work that waits for other work, and must not wait for all of it.
+                if !outer.0 {
+                    return self.employ(pool, assigned);
+                }
             }
         });
     }
+}
 
-    fn work_on(&self, ticket: Ticket, group: Group<T>) {
-        let claim = self.order.claim(ticket);
-        let begun = Instant::now();
-        let count = group.items.len();
-        let mut results = Vec::with_capacity(count);
-        let worked = catch_unwind(AssertUnwindSafe(|| {
-            for item in group.items {
-                if self.stopped.load(Ordering::Relaxed) {
-                    break;
-                }
-                results.push((self.work)(item));
-            }
-        }));
-        self.size.observe(count, 0, begun.elapsed());
-        let worked = Worked {
-            results,
-            panic: worked.err(),
-        };
-        claim.fill(worked, group.charge);
-    }
+thread_local! {
+    static WORKING: Cell<bool> = const { Cell::new(false) };
+}
 
-    /// The oldest group that is ready, else what is gathered.
-    fn next_or_rest(&self) -> Option<(Ticket, Group<T>)> {
-        let mut gather = self.gather();
-        if let Some(started) = self.order.start_next() {
-            return Some(started);
-        }
-        if let Some(group) = gather.take() {
-            self.push(group);
-            if let Some(started) = self.order.start_next() {
-                return Some(started);
-            }
-        }
-        gather.rest();
-        None
-    }
+/// Whether this is a worker's outermost job. There can be one inside another: work that uses rayon waits by doing what is to do.
+struct Outer(bool);
 
-    /// Puts a group on the ready list. There is room: the intake has seen to that.
-    fn push(&self, group: Group<T>) {
-        let charge = group.charge;
-        if let Err(group) = self.order.push(group, charge) {
-            // Stopped: nobody wants them.
-            drop_quietly(group.items);
-        }
+impl Outer {
+    fn enter() -> Outer {
+        Outer(!WORKING.replace(true))
     }
 }
 
-/// The source's side: sees to it that there is room before an item is pulled.
-pub(super) struct Intake<'s, T, R, F> {
-    shared: &'s Shared<T, R, F>,
-    /// Known to be left of the limit; others only ever make it more.
-    left: usize,
-    /// Charged for the item that is about to come.
-    charge: usize,
-}
-
-impl<'s, T, R, F> Intake<'s, T, R, F>
-where
-    T: Send,
-    R: Send,
-    F: Fn(T) -> R + Sync,
-{
-    pub fn new(shared: &'s Shared<T, R, F>) -> Self {
-        Intake {
-            shared,
-            left: 0,
-            charge: 0,
-        }
-    }
-
-    /// Whether there is room for one more item now.
-    pub fn has_room(&mut self) -> bool {
-        let share = self.shared.bounds.share;
-        if self.charge == 0 && self.grab(share) {
-            self.charge = share;
-        }
-        self.charge > 0
-    }
-
-    /// Whether there is room for this item now, or nothing else is in flight.
-    pub fn has_room_for(&mut self, item: &T) -> bool {
-        self.left += std::mem::take(&mut self.charge);
-        let shared = self.shared;
-        let charge = shared.bounds.charge(item);
-        let alone = shared.order.in_flight() == 0 && shared.gather().charge() == 0;
-        self.charge = charge;
-        self.grab(charge) || alone
-    }
-
-    /// Waits until there is room for one more item; `false`: stopped.
-    pub fn wait_for_room(&mut self) -> bool {
-        let share = self.shared.bounds.share;
-        self.wait_for(share) && {
-            self.charge = share;
-            !self.shared.stopped.load(Ordering::Relaxed)
-        }
-    }
-
-    /// Waits until this item's weight fits; `false`: stopped.
-    pub fn wait_for_weight(&mut self, item: &T) -> bool {
-        let charge = self.shared.bounds.charge(item);
-        if charge == self.charge {
-            return true;
-        }
-        // Given back and taken anew, so that an item as heavy as the limit can go alone.
-        self.left += std::mem::replace(&mut self.charge, charge);
-        self.wait_for(charge)
-    }
-
-    fn wait_for(&mut self, charge: usize) -> bool {
-        if self.grab(charge) {
-            return true;
-        }
-        self.flush();
-        if !self.shared.order.wait_for_room_of(charge) {
-            return false;
-        }
-        let used = self.shared.order.in_flight();
-        self.left = self
-            .shared
-            .bounds
-            .limit
-            .saturating_sub(used)
-            .saturating_sub(charge);
-        true
-    }
-
-    fn grab(&mut self, charge: usize) -> bool {
-        if self.left < charge {
-            let gather = self.shared.gather();
-            let used = self.shared.order.in_flight() + gather.charge();
-            self.left = self.shared.bounds.limit.saturating_sub(used);
-        }
-        let fits = self.left >= charge;
-        if fits {
-            self.left -= charge;
-        }
-        fits
-    }
-
-    /// Adds an item, for which there is room; gives a group to `employ` if a worker is free.
-    pub fn add(&mut self, item: T, employ: impl FnOnce(Ticket, Group<T>)) {
-        let charge = std::mem::take(&mut self.charge);
-        let shared = self.shared;
-        let mut gather = shared.gather();
-        gather.add(item, charge);
-        let started = if gather.employ() {
-            if let Some(group) = gather.take() {
-                shared.push(group);
-            }
-            let started = shared.order.start_next();
-            if started.is_none() {
-                gather.rest();
-            }
-            started
-        } else {
-            if gather.len() >= shared.size.want().bytes
-                && let Some(group) = gather.take()
-            {
-                shared.push(group);
-            }
-            None
-        };
-        drop(gather);
-        if let Some((ticket, group)) = started {
-            employ(ticket, group);
-        }
-    }
-
-    /// Makes what is gathered a group.
-    pub fn flush(&mut self) {
-        let mut gather = self.shared.gather();
-        if let Some(group) = gather.take() {
-            self.shared.push(group);
+impl Drop for Outer {
+    fn drop(&mut self) {
+        if self.0 {
+            WORKING.set(false);
         }
     }
 }

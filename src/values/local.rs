@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use super::engine::{Intake, Payload, Shared};
-use super::gather::Group;
-use super::results::Outlet;
-use crate::order::Ticket;
+use super::engine::{Assigned, Payload, Shared};
+use super::intake::Intake;
+use super::outlet::Outlet;
+use crate::error::drop_quietly;
 use crate::pool::with_pool;
 
 /// Results in the source's order, pulled on the caller's thread: see [`Ordered::map_local`](super::Ordered::map_local).
@@ -17,15 +17,23 @@ pub struct LocalMap<I: Iterator, F, R> {
     source: Option<I>,
     shared: Arc<Shared<I::Item, R, F>>,
     /// Carries groups to the thread that owns the pool.
-    hand_over: Option<Sender<(Ticket, Group<I::Item>)>>,
+    hand_over: Option<Sender<Assigned<I::Item>>>,
     thread: Option<JoinHandle<Result<(), std::io::Error>>>,
     source_panic: Option<Payload>,
+    intake: Intake,
     /// An item for whose weight there was no room yet.
     heavy: Option<I::Item>,
     /// Results given to the caller since items were pulled.
     returned: usize,
     outlet: Outlet<R>,
     ended: bool,
+}
+
+/// What came of pulling an item.
+enum Pulled {
+    Item,
+    NoRoom,
+    End,
 }
 
 impl<I: Iterator, F, R> LocalMap<I, F, R> {
@@ -36,6 +44,7 @@ impl<I: Iterator, F, R> LocalMap<I, F, R> {
             hand_over: None,
             thread: None,
             source_panic: None,
+            intake: Intake::new(),
             heavy: None,
             returned: 0,
             outlet: Outlet::new(),
@@ -53,14 +62,14 @@ where
 {
     fn start(&mut self) {
         let shared = Arc::clone(&self.shared);
-        let (sender, groups) = channel::<(Ticket, Group<I::Item>)>();
+        let (sender, groups) = channel::<Assigned<I::Item>>();
         let thread = std::thread::Builder::new()
             .name("inorder-pool".to_owned())
             .spawn(move || {
                 let shared = &*shared;
-                let ran = with_pool(shared.threads(), |pool| {
-                    for (ticket, group) in groups {
-                        shared.employ(pool, ticket, group);
+                let ran = with_pool(shared.bounds().threads, |pool| {
+                    for assigned in groups {
+                        shared.employ(pool, assigned);
                     }
                 });
                 if ran.is_err() {
@@ -80,42 +89,49 @@ where
         }
     }
 
-    /// Pulls one item, if there is room. `false`: there is none, or the source has ended.
+    /// Pulls one item, if there is room. `false`: there is none, or no more items are to come.
     fn pull(&mut self) -> bool {
         let Some(source) = &mut self.source else {
             return false;
         };
-        let mut intake = Intake::new(&*self.shared);
-        if self.heavy.is_none() {
-            if !intake.has_room() {
-                return false;
+        let (shared, intake, heavy) = (&*self.shared, &mut self.intake, &mut self.heavy);
+        let pulled = catch_unwind(AssertUnwindSafe(|| {
+            if heavy.is_none() {
+                if !intake.has_room(shared) {
+                    return Pulled::NoRoom;
+                }
+                *heavy = source.next();
             }
-            let pulled = catch_unwind(AssertUnwindSafe(|| source.next()));
-            self.heavy = pulled.unwrap_or_else(|payload| {
-                self.source_panic = Some(payload);
-                None
-            });
-        }
-        let Some(item) = self.heavy.take() else {
-            intake.flush();
-            self.source = None;
-            self.shared.order.close();
-            return false;
-        };
-        if !intake.has_room_for(&item) {
-            // Only results that are taken make room, and only the caller can take them.
-            intake.flush();
-            self.heavy = Some(item);
-            return false;
-        }
-        let hand_over = &self.hand_over;
-        intake.add(item, |ticket, group| {
-            if let Some(sender) = hand_over {
-                // The receiver lives as long as its thread, which ends early only if it could not start the pool.
-                let _ = sender.send((ticket, group));
+            match heavy {
+                None => Pulled::End,
+                Some(item) if intake.has_room_for(shared, item) => Pulled::Item,
+                // Only results that are taken make room, and only the caller can take them.
+                Some(_) => Pulled::NoRoom,
             }
-        });
-        true
+        }));
+        match pulled {
+            Ok(Pulled::NoRoom) => return false,
+            Ok(Pulled::End) => {}
+            Ok(Pulled::Item) => {
+                let hand_over = &self.hand_over;
+                if let Some(item) = heavy.take() {
+                    intake.add(shared, item, |assigned| {
+                        if let Some(sender) = hand_over {
+                            // The receiver lives as long as its thread, which ends early only if it could not start the pool.
+                            let _ = sender.send(assigned);
+                        }
+                    });
+                }
+                if shared.wants_more() {
+                    return true;
+                }
+            }
+            Err(payload) => self.source_panic = Some(payload),
+        }
+        drop_quietly(self.heavy.take());
+        drop_quietly(self.source.take());
+        self.shared.end();
+        false
     }
 
     fn finish(&mut self) {
@@ -154,13 +170,13 @@ where
         }
         // A panic on the way out ends the iterator too.
         self.ended = true;
-        self.outlet.give_back(&self.shared.order);
+        self.outlet.give_back(&self.shared);
         // As many as were returned keep the workers as busy as they were; more fill the time until the next result is there.
         let mut due = std::mem::take(&mut self.returned);
         while (due > 0 || !self.shared.order.is_head_settled()) && self.pull() {
             due = due.saturating_sub(1);
         }
-        let result = self.outlet.next(&self.shared.order);
+        let result = self.outlet.next(&self.shared);
         if result.is_some() {
             self.ended = false;
             self.returned += 1;
@@ -175,9 +191,11 @@ impl<I: Iterator, F, R> Drop for LocalMap<I, F, R> {
     fn drop(&mut self) {
         self.shared.stop();
         self.hand_over = None;
+        drop_quietly(self.heavy.take());
+        drop_quietly(self.source.take());
         // What went wrong after the last result that was asked for is nobody's business any more.
         if let Some(Err(payload)) = self.thread.take().map(JoinHandle::join) {
-            crate::error::drop_quietly(payload);
+            drop_quietly(payload);
         }
     }
 }

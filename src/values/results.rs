@@ -4,64 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::engine::{Shared, Worked};
-use crate::order::{Next, Order};
-
-/// Takes results out of the order, one at a time.
-pub(super) struct Outlet<R> {
-    group: std::vec::IntoIter<R>,
-    panic: Option<super::engine::Payload>,
-    /// A group was taken and not yet given back.
-    taken: bool,
-}
-
-impl<R> Outlet<R> {
-    pub fn new() -> Outlet<R> {
-        Outlet {
-            group: Vec::new().into_iter(),
-            panic: None,
-            taken: false,
-        }
-    }
-
-    /// The next result that is at hand without looking into the order.
-    #[inline]
-    pub fn at_hand(&mut self) -> Option<R> {
-        self.group.next()
-    }
-
-    /// The next result of the order; waits for it. `None` at the end, or when it is stopped.
-    ///
-    /// # Panics
-    /// With the panic of the work, if its turn has come.
-    pub fn next<T>(&mut self, order: &Order<T, Worked<R>>) -> Option<R> {
-        loop {
-            if let Some(result) = self.group.next() {
-                return Some(result);
-            }
-            if let Some(payload) = self.panic.take() {
-                resume_unwind(payload);
-            }
-            self.give_back(order);
-            match order.next() {
-                Next::Result(_, worked) => {
-                    self.taken = true;
-                    self.group = worked.results.into_iter();
-                    self.panic = worked.panic;
-                }
-                Next::Lost(seq) => panic!("the results of group {seq} were lost"),
-                Next::End | Next::Stopped => return None,
-            }
-        }
-    }
-
-    /// The last group's items are all with the caller.
-    pub fn give_back<T>(&mut self, order: &Order<T, Worked<R>>) {
-        if std::mem::take(&mut self.taken) {
-            order.release();
-        }
-    }
-}
+use super::engine::Shared;
+use super::outlet::Outlet;
 
 /// Results in the source's order: see [`Ordered::map`](super::Ordered::map).
 #[must_use = "nothing happens before a result is asked for"]
@@ -86,6 +30,12 @@ where
             outlet: Outlet::new(),
             ended: false,
         }
+    }
+
+    /// No more results are wanted.
+    fn stop(&mut self) {
+        self.ended = true;
+        self.shared.stop();
     }
 
     /// Waits for the threads. Whether they could be started.
@@ -142,7 +92,7 @@ where
         }
         // A panic on the way out ends the iterator too.
         self.ended = true;
-        let result = self.outlet.next(&self.shared.order);
+        let result = self.outlet.next(&self.shared);
         if result.is_some() {
             self.ended = false;
             return result;
@@ -188,13 +138,12 @@ impl<I: Iterator, F, R> std::fmt::Debug for Map<I, F, R> {
 /// Results up to the first error: see [`Ordered::try_map`](super::Ordered::try_map).
 #[must_use = "nothing happens before a result is asked for"]
 #[derive(Debug)]
-pub struct TryMap<I: Iterator, F, R, E> {
-    map: Option<Map<I, F, Result<R, E>>>,
-}
+pub struct TryMap<I: Iterator, F, R, E>(Map<I, F, Result<R, E>>);
 
 impl<I: Iterator, F, R, E> TryMap<I, F, R, E> {
+    /// Of results that end with the first error.
     pub(super) fn new(map: Map<I, F, Result<R, E>>) -> TryMap<I, F, R, E> {
-        TryMap { map: Some(map) }
+        TryMap(map)
     }
 }
 
@@ -210,10 +159,10 @@ where
 
     #[inline]
     fn next(&mut self) -> Option<Result<R, E>> {
-        let result = self.map.as_mut()?.next();
-        if !matches!(result, Some(Ok(_))) {
-            // Stops the work on the rest, and waits for it.
-            self.map = None;
+        let result = self.0.next();
+        if let Some(Err(_)) = result {
+            // Not joined here: the source may take its time.
+            self.0.stop();
         }
         result
     }

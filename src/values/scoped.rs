@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 
 use super::engine::Shared;
-use super::results::Outlet;
+use super::outlet::Outlet;
 use crate::error::drop_quietly;
 
 /// Runs `body` with the results; joins all threads before it returns.
@@ -66,7 +66,7 @@ impl<T, R, F> Iterator for ScopedMap<'_, T, R, F> {
         }
         // A panic on the way out ends the iterator too.
         self.ended = true;
-        let result = self.outlet.next(&self.shared.order);
+        let result = self.outlet.next(self.shared);
         if result.is_some() {
             self.ended = false;
         } else if let Some(payload) = self.shared.take_source_panic() {

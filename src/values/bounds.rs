@@ -22,7 +22,7 @@ impl<T> Bounds<T> {
             None => (None, 1),
             Some(Weight { weigh, limit }) => (Some(weigh), limit),
         };
-        let unit = limit / (usize::MAX / window) + 1;
+        let unit = (limit / (usize::MAX / window)).saturating_add(1);
         let share = (limit / unit).max(1);
         Bounds {
             threads,
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn no_limit_is_too_large() {
         let bounds = weighed(100, usize::MAX);
-        let fits = [0, 1 << 20, usize::MAX / 200, usize::MAX / 2, usize::MAX]
+        let fits = [0, 1 << 20, usize::MAX / 200, usize::MAX / 3, usize::MAX]
             .map(|weight| fit(&bounds, weight));
         assert_eq!(fits, [100, 100, 100, 2, 1]);
         let bounds = weighed(usize::MAX, usize::MAX);

@@ -187,6 +187,15 @@ where
     }
 }
 
+impl<I, F, R> std::iter::FusedIterator for LocalMap<I, F, R>
+where
+    I: Iterator,
+    I::Item: Send + 'static,
+    F: Fn(I::Item) -> R + Send + Sync + 'static,
+    R: Send + 'static,
+{
+}
+
 impl<I: Iterator, F, R> Drop for LocalMap<I, F, R> {
     fn drop(&mut self) {
         self.shared.stop();

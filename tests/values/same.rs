@@ -129,6 +129,19 @@ fn many_quick_items() {
 }
 
 #[test]
+fn no_bounds() {
+    let turn = Turn::new();
+    let ordered = || {
+        let ordered = (0..10_000u64).in_order().threads(2);
+        ordered.window(usize::MAX).memory(usize::MAX)
+    };
+    assert!(ordered().map(|x| x).eq(0..10_000));
+    assert!(ordered().map_local(|x| x).eq(0..10_000));
+    assert!(ordered().weigh(|_| usize::MAX).map(|x| x).eq(0..10_000));
+    turn.run_is_over();
+}
+
+#[test]
 fn no_items() {
     let turn = Turn::new();
     assert_eq!(std::iter::empty::<u8>().in_order().map(|x| x).next(), None);

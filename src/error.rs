@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::escape;
 use crate::summary::Summary;
 
 /// What a closure or a [`Process`](crate::Process) may fail with.
@@ -183,30 +184,9 @@ impl std::error::Error for Error {
     }
 }
 
-/// A path for a message: what a terminal obeys and bytes that are no UTF-8 are escaped.
+/// A path for a message.
 pub(crate) fn escaped(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        for char in chunk.valid().chars() {
-            match char {
-                '\n' => text.push_str("\\n"),
-                '\r' => text.push_str("\\r"),
-                '\t' => text.push_str("\\t"),
-                '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
-                    text.push_str(&format!("\\x{:02X}", u32::from(char)));
-                }
-                // Line separators, and marks that reorder what is shown after them.
-                '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                    text.push_str(&format!("\\u{{{:X}}}", u32::from(char)));
-                }
-                char => text.push(char),
-            }
-        }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02X}"));
-        }
-    }
-    text
+    escape::escaped(path.as_os_str().as_encoded_bytes())
 }
 
 /// The text of a caught panic.

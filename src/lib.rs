@@ -37,6 +37,7 @@ mod pipeline;
 
 mod control;
 mod error;
+mod escape;
 mod format;
 mod process;
 mod progress;

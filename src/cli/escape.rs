@@ -1,53 +1,24 @@
-//! Text for messages: one line, nothing in it that a terminal obeys.
+//! What the program shows of text from outside, in the library's way.
 
-use std::ffi::OsStr;
-use std::fmt::Write;
 use std::path::Path;
+
+#[path = "../escape.rs"]
+mod shared;
 
 /// A file's name as it is shown: control characters and what is no UTF-8 as escapes.
 pub fn name(path: &Path) -> String {
-    bytes(path.as_os_str())
-}
-
-/// Any text from outside, shown in the same way.
-pub fn bytes(text: &OsStr) -> String {
-    let mut shown = String::new();
-    for piece in text.as_encoded_bytes().utf8_chunks() {
-        line_into(piece.valid(), &mut shown);
-        for byte in piece.invalid() {
-            let _ = write!(shown, "\\x{byte:02X}");
-        }
-    }
-    shown
+    shared::escaped(path.as_os_str().as_encoded_bytes())
 }
 
 /// A message brought into one line: control characters become escapes.
 pub fn line(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    line_into(text, &mut shown);
-    shown
-}
-
-fn line_into(text: &str, shown: &mut String) {
-    for c in text.chars() {
-        match c {
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
-                let _ = write!(shown, "\\x{:02X}", u32::from(c));
-            }
-            // Line separators, and marks that reorder what is shown after them.
-            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(shown, "\\u{{{:X}}}", u32::from(c));
-            }
-            c => shown.push(c),
-        }
-    }
+    shared::escaped(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]

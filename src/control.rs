@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use crate::error::{Error, ErrorKind};
 use crate::input::Waker;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
 #[derive(Debug, Clone, Default)]
@@ -39,9 +39,10 @@ impl StopHandle {
     }
 
     fn runs(&self) -> Vec<Arc<Control>> {
-        let runs = self.0.runs.lock();
-        let runs = runs.unwrap_or_else(std::sync::PoisonError::into_inner);
-        runs.iter().filter_map(Weak::upgrade).collect()
+        lock(&self.0.runs)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
     }
 
     /// A new run takes part.
@@ -53,11 +54,7 @@ impl StopHandle {
             cut_short: AtomicBool::new(false),
             order: OnceLock::new(),
         });
-        let mut runs = self
-            .0
-            .runs
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut runs = lock(&self.0.runs);
         runs.retain(|run| run.strong_count() > 0);
         runs.push(Arc::downgrade(&control));
         drop(runs);

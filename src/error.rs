@@ -190,12 +190,14 @@ pub(crate) fn escaped(path: &Path) -> String {
 }
 
 /// The text of a caught panic.
-pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_text(payload: Box<dyn std::any::Any + Send>) -> String {
     let text = payload
         .downcast_ref::<&'static str>()
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a value that is no text").to_owned()
+    let text = text.unwrap_or("a value that is no text").to_owned();
+    drop_quietly(payload);
+    text
 }
 
 /// Drops what user code made: a panic in its `drop` must not end a worker or the writer.

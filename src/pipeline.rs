@@ -29,7 +29,7 @@ pub use records::{RecordMap, Records};
 
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
-use crate::error::{BoxError, Error, ErrorKind, drop_quietly, panic_text};
+use crate::error::{BoxError, Error, ErrorKind, panic_text};
 use crate::frame::{ChunkSize, FrameError, FrameOptions, Framer, Reason};
 use crate::input::{OpenOptions, Source};
 use crate::output::Sink;
@@ -220,9 +220,7 @@ fn cannot_start(error: BoxError) -> Error {
 }
 
 fn panicked(what: &'static str, payload: Box<dyn std::any::Any + Send>) -> Error {
-    let text = panic_text(&*payload);
-    drop_quietly(payload);
-    Error::new(ErrorKind::Panic, what).because(text)
+    Error::new(ErrorKind::Panic, what).because(panic_text(payload))
 }
 
 /// Threads that cannot be started, as the reader's error.
@@ -244,10 +242,8 @@ fn reading<T>(read: impl FnOnce() -> Result<T, FrameError>) -> Result<T, FrameEr
 
 /// A reader's panic, as the error that ends the run after what was read before.
 fn reader_panicked(payload: Box<dyn std::any::Any + Send>) -> FrameError {
-    let text = panic_text(&*payload);
-    drop_quietly(payload);
     FrameError {
-        reason: Reason::Panicked(text.into()),
+        reason: Reason::Panicked(panic_text(payload).into()),
         input: std::path::Path::new("<input>").into(),
         index: usize::MAX,
         offset: 0,

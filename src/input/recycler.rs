@@ -1,7 +1,8 @@
 //! Buffers are used again instead of being freed: fresh memory costs a page fault for each 4 KiB.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+
+use crate::sync::{Mutex, lock};
 
 /// A bounded pool of buffers, for blocks of input and for outputs.
 pub(crate) struct Recycler {
@@ -49,7 +50,7 @@ impl Recycler {
         if buffer.capacity() == 0 || buffer.capacity() > self.bytes {
             return;
         }
-        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = lock(&self.pool);
         if pool.len() < self.count {
             pool.push(buffer);
             return;
@@ -65,7 +66,7 @@ impl Recycler {
     /// The smallest buffer that is large enough and not far too large.
     fn find(&self, capacity: usize) -> Option<Vec<u8>> {
         let most = capacity.saturating_mul(2).max(4096);
-        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = lock(&self.pool);
         let (index, _) = pool
             .iter()
             .enumerate()

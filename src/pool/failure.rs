@@ -82,9 +82,7 @@ impl std::error::Error for Panicked {}
 
 /// A caught panic as an error.
 pub(crate) fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {
-    let text = panic_text(&*payload);
-    drop_quietly(payload);
-    Box::new(Panicked(text))
+    Box::new(Panicked(panic_text(payload)))
 }
 
 /// The input ended inside quotes.

@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, InputInfo};
 use crate::process::Process;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// As many bytes of a chunk's end are kept to recognise a grown input by.
 const TAIL: usize = 4096;
@@ -129,11 +129,8 @@ impl<P: Process> Work<P> {
         (done, taken)
     }
 
-    pub(super) fn states(&self) -> crate::sync::MutexGuard<'_, Vec<P::State>> {
-        // The lock is never held across user code, so a poisoned one is whole.
-        self.states
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub(super) fn states(&self) -> MutexGuard<'_, Vec<P::State>> {
+        lock(&self.states)
     }
 }
 

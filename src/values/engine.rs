@@ -9,7 +9,6 @@ use std::any::Any;
 use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use crate::error::drop_quietly;
 use crate::frame::ChunkSize;
 use crate::order::{Limits, Order, Ticket};
 use crate::pool::{Pool, with_pool};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// A caught panic, to be resumed where it belongs.
 pub(super) type Payload = Box<dyn Any + Send>;
@@ -155,11 +154,6 @@ impl<T, R, F> Shared<T, R, F> {
         }
         None
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that can panic runs under these locks.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T, R, F> Shared<T, R, F>

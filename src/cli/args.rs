@@ -58,24 +58,10 @@ pub enum Command {
 pub struct CatArgs {
     #[command(flatten)]
     pub input: InputArgs,
-    /// Where the result goes; `-` is standard output
-    ///
-    /// A file appears under its name only when it is whole. It may be one of the inputs. Devices and FIFOs are written
-    /// directly.
-    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath, default_value = "-", hide_default_value = true)]
-    #[arg(help_heading = "Output")]
-    pub output: PathBuf,
-    /// Write no header
-    #[arg(long, help_heading = "Output")]
-    pub no_output_header: bool,
-    /// What becomes of a record that fails: it ends the run, or it is left out (and the status is 3)
-    #[arg(
-        long,
-        value_name = "WHAT",
-        default_value = "stop",
-        help_heading = "Work"
-    )]
-    pub on_error: OnErrorArg,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub failures: FailureArgs,
     /// Time to spend on every record: none, fib:N, fib:N..M, sleep:D, sleep:D..E, fail:RATE, several by commas
     ///
     /// What falls to a record of a range or a rate is drawn from its number: the same every run. `fail:RATE` is the share
@@ -150,6 +136,28 @@ pub struct InputArgs {
     /// Read the inputs instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub no_mmap: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Where the result goes; `-` is standard output
+    ///
+    /// A file appears under its name only when it is whole. It may be one of the inputs. Devices and FIFOs are written
+    /// directly.
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath, default_value = "-", hide_default_value = true)]
+    pub output: PathBuf,
+    /// Write no header
+    #[arg(long)]
+    pub no_output_header: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Failures")]
+pub struct FailureArgs {
+    /// What becomes of a record that fails: it ends the run, or it is left out (and the status is 3)
+    #[arg(long, value_name = "WHAT", default_value = "stop")]
+    pub on_error: OnErrorArg,
 }
 
 #[derive(Debug, Args)]
@@ -257,8 +265,8 @@ mod tests {
     fn defaults() {
         let args = cat("inorder cat");
         assert!(args.input.inputs.is_empty());
-        assert_eq!(args.output, PathBuf::from("-"));
-        assert_eq!(args.on_error, OnErrorArg::Stop);
+        assert_eq!(args.output.output, PathBuf::from("-"));
+        assert_eq!(args.failures.on_error, OnErrorArg::Stop);
         assert_eq!(args.work, Work::default());
         assert_eq!(
             (args.run.threads, args.run.memory, args.run.records),
@@ -283,7 +291,7 @@ mod tests {
             (args.input.delimiter, args.input.quote),
             (Some(b'\t'), Some(b'\''))
         );
-        assert!(args.input.no_header && args.input.no_mmap && args.no_output_header);
+        assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
         assert_eq!(args.run.threads, 64);
         assert_eq!(args.run.memory, Some(16 << 20));

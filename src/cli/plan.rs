@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use inorder::{Builder, Format, OnError, Pipeline, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, FormatArg, InputArgs, OnErrorArg, ProgressArg, RunArgs, ShowArgs,
+    CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
+    RunArgs, ShowArgs,
 };
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
@@ -54,12 +55,8 @@ pub struct CheckPlan {
 
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
-        let output = OutputName::typed(args.output);
-        let mut plan = Plan::new("cat", args.input, args.run, args.show)?;
-        plan.output_header = !args.no_output_header;
-        plan.skip_failed = args.on_error == OnErrorArg::Skip;
-        plan.result_on_terminal = output == OutputName::Stdout && io::stdout().is_terminal();
-        plan.refuse_clashes(&output)?;
+        let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        let output = plan.with_result(args.output, args.failures)?;
         Ok(CatPlan {
             plan,
             output,
@@ -70,7 +67,7 @@ impl CatPlan {
 
 impl CheckPlan {
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
-        let mut plan = Plan::new("check", args.input, args.run, args.show)?;
+        let mut plan = Plan::new("check", FormatArg::Lines, args.input, args.run, args.show)?;
         plan.skip_failed = true;
         plan.has_report = true;
         plan.refuse_clashes(&OutputName::Stdout)?;
@@ -83,16 +80,18 @@ impl CheckPlan {
 }
 
 impl Plan {
+    /// `default_format`: of an input whose name tells none.
     fn new(
         command: &'static str,
+        default_format: FormatArg,
         input: InputArgs,
         run: RunArgs,
         show: ShowArgs,
     ) -> anyhow::Result<Plan> {
         let inputs = inputs(input.inputs, input.files0_from.as_deref())?;
         let format_name = input.from.unwrap_or_else(|| match &inputs[0] {
-            InputName::Stdin => FormatArg::Lines,
-            InputName::Path(path) => format_of_name(path).unwrap_or(FormatArg::Lines),
+            InputName::Stdin => default_format,
+            InputName::Path(path) => format_of_name(path).unwrap_or(default_format),
         });
         let separated = matches!(format_name, FormatArg::Csv | FormatArg::Tsv);
         let typed_dialect = input.delimiter.is_some() || input.quote.is_some() || input.no_quoting;
@@ -131,6 +130,20 @@ impl Plan {
             has_report: false,
             result_on_terminal: false,
         })
+    }
+
+    /// For the commands that write a result: where it goes, and what becomes of records that fail.
+    fn with_result(
+        &mut self,
+        output: OutputArgs,
+        failures: FailureArgs,
+    ) -> anyhow::Result<OutputName> {
+        let name = OutputName::typed(output.output);
+        self.output_header = !output.no_output_header;
+        self.skip_failed = failures.on_error == OnErrorArg::Skip;
+        self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
+        self.refuse_clashes(&name)?;
+        Ok(name)
     }
 
     /// Refuses streams that are closed and files that would be overwritten while they are needed.

@@ -200,9 +200,7 @@ impl Buffer {
 
     fn settle_run_now(&mut self) {
         let run = std::mem::take(&mut self.run);
-        let slice =
-            self.settings.slices && run.len() >= SMALLEST_SLICE && self.kept.len() < MOST_SLICES;
-        if slice {
+        if run.len() >= SMALLEST_SLICE && self.kept.len() < MOST_SLICES {
             self.kept.push(Kept {
                 at: self.own_len(),
                 range: run,

@@ -15,7 +15,7 @@ pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
 use crate::format::Dialect;
-use crate::frame::fields;
+use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
 use crate::output::{Output, OutputError};
 use crate::record::Record;
@@ -86,15 +86,18 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
-        match self.place_of(record.raw) {
-            Some(place) if self.run.end == place.start && !self.run.is_empty() => {
-                self.run.end = place.end;
+        self.keep_bytes(record.raw);
+    }
+
+    /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
+    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
+    pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
+        if self.settings.blank_lines {
+            self.keep_bytes(chunk.bytes());
+        } else {
+            for record in chunk.records() {
+                self.keep(&record);
             }
-            Some(place) => {
-                self.settle_run();
-                self.run = place;
-            }
-            None => self.push(record.raw),
         }
     }
 
@@ -167,6 +170,20 @@ impl Buffer {
     #[inline]
     fn own_len(&self) -> u64 {
         self.spill.len + self.own.len() as u64
+    }
+
+    #[inline]
+    fn keep_bytes(&mut self, bytes: &[u8]) {
+        match self.place_of(bytes) {
+            Some(place) if self.run.end == place.start && !self.run.is_empty() => {
+                self.run.end = place.end;
+            }
+            Some(place) => {
+                self.settle_run();
+                self.run = place;
+            }
+            None => self.push(bytes),
+        }
     }
 
     /// Where in the chunk these bytes lie, if they do.

@@ -39,6 +39,11 @@ impl fmt::Display for WorkFailed {
 impl Error for WorkFailed {}
 
 impl Work {
+    /// Whether nothing is done to any record.
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Spends what falls to the record of this number.
     pub fn spend(&self, number: u64) -> Result<(), WorkFailed> {
         for (index, step) in self.steps.iter().enumerate() {

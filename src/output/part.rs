@@ -1,0 +1,247 @@
+//! A file in the making that a later run can go on with: it grows under a name of its own, `NAME.part`.
+//!
+//! Whoever writes it holds a lock on it, so that a second run finds that the first still lives.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, FileType, OFlags, openat, renameat, unlinkat};
+use rustix::io::Errno;
+
+use super::checkpoint::{Digest, FileState};
+use super::publish::{PRIVATE, check_kind, check_target, sync_folder};
+use super::target::Place;
+use super::write::{never_busy, write_all};
+use super::{Fault, hidden, mode};
+
+/// The file, locked.
+#[derive(Debug)]
+pub(crate) struct Part {
+    place: Place,
+    name: OsString,
+    file: File,
+    length: u64,
+    digest: Digest,
+}
+
+/// Why a run can't go on with what is there, or begin.
+#[derive(Debug)]
+pub(crate) enum PartError {
+    /// Another run holds the lock.
+    Busy,
+    /// The file is there, but nothing that says what it holds.
+    NotOurs,
+    /// It has fewer bytes than were written.
+    Shorter { is: u64, was: u64 },
+    /// It holds other bytes than were written.
+    Changed,
+    /// It is gone.
+    Missing,
+    Fault(Fault),
+}
+
+impl fmt::Display for PartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartError::Busy => f.write_str("another run writes this output"),
+            PartError::NotOurs => {
+                f.write_str("it is there, but no checkpoint that says what it holds")
+            }
+            PartError::Shorter { is, was } => {
+                write!(f, "it has {is} bytes, but {was} were written")
+            }
+            PartError::Changed => f.write_str("it does not hold what was written"),
+            PartError::Missing => f.write_str("it is gone"),
+            PartError::Fault(fault) => write!(f, "cannot {}", fault.what),
+        }
+    }
+}
+
+impl From<Fault> for PartError {
+    fn from(fault: Fault) -> PartError {
+        PartError::Fault(fault)
+    }
+}
+
+/// `NAME.part`.
+pub(crate) fn part_name(name: &OsStr) -> OsString {
+    [name, OsStr::new(".part")].into_iter().collect()
+}
+
+const FLAGS: OFlags = OFlags::RDWR
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+
+impl Part {
+    /// Makes the file, which must not be there.
+    pub fn create(place: Place) -> Result<Part, PartError> {
+        let old = place.stat().map_err(|error| Fault::new("open", error))?;
+        check_target(&place, old.as_ref())?;
+        let name = part_name(&place.name);
+        let file = match openat(&place.dir, &name, FLAGS | OFlags::CREATE | OFlags::EXCL, PRIVATE) {
+            Ok(file) => File::from(file),
+            Err(Errno::EXIST) => {
+                return Err(match open(&place, &name)? {
+                    Some(file) if !hidden::lock(&file) => PartError::Busy,
+                    _ => PartError::NotOurs,
+                });
+            }
+            Err(error) => {
+                return Err(Fault::in_folder(&place.folder, "write in this folder", error).into());
+            }
+        };
+        if !hidden::lock(&file) {
+            return Err(PartError::Busy);
+        }
+        Ok(Part {
+            place,
+            name,
+            file,
+            length: 0,
+            digest: Digest::default(),
+        })
+    }
+
+    /// The file that an earlier run left, if it is there, before it is looked into.
+    pub fn find(place: Place) -> Result<Option<Part>, PartError> {
+        let name = part_name(&place.name);
+        let Some(file) = open(&place, &name)? else {
+            return Ok(None);
+        };
+        if !hidden::lock(&file) {
+            return Err(PartError::Busy);
+        }
+        // Until the lock was had, its owner may have given it its final name.
+        if !hidden::is_at(&place, &name, &file) {
+            return Err(PartError::Busy);
+        }
+        Ok(Some(Part {
+            place,
+            name,
+            file,
+            length: 0,
+            digest: Digest::default(),
+        }))
+    }
+
+    /// Goes on behind the bytes that count, which must be what was written. What follows them is cut off.
+    pub fn take_up(&mut self, state: &FileState) -> Result<(), PartError> {
+        let cannot = |error: io::Error| Fault::new("read back", error);
+        let is = self.file.metadata().map_err(cannot)?.len();
+        let was = state.length;
+        if is < was {
+            return Err(PartError::Shorter { is, was });
+        }
+        let digest = sum(&mut self.file, was).map_err(cannot)?;
+        if digest.sum() != state.crc {
+            return Err(PartError::Changed);
+        }
+        let cut = self.file.set_len(was);
+        cut.map_err(|error| Fault::new("cut", error))?;
+        (self.digest, self.length) = (digest, was);
+        Ok(())
+    }
+
+    pub fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+        for part in parts.iter() {
+            self.digest.update(part);
+            self.length += part.len() as u64;
+        }
+        write_all(&mut &self.file, parts, never_busy)
+    }
+
+    /// What is written.
+    pub fn state(&self) -> FileState {
+        FileState {
+            length: self.length,
+            crc: self.digest.sum(),
+        }
+    }
+
+    /// Another descriptor of the file, to sync it by.
+    pub fn descriptor(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    pub fn folder(&self) -> &std::path::Path {
+        &self.place.folder
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.place.folder.join(&self.name)
+    }
+
+    /// Gives the file, which is synced, its mode and its name. The folder is not synced yet.
+    pub fn publish(&self) -> Result<(), Fault> {
+        let cannot = |error| Fault::new("replace", error);
+        let old = self.place.stat().map_err(cannot)?;
+        check_kind(old.as_ref())?;
+        mode::settle(&self.file, old.as_ref())
+            .map_err(|error| Fault::new("set the mode of", error))?;
+        let dir = &self.place.dir;
+        renameat(dir, &self.name, dir, &self.place.name).map_err(cannot)
+    }
+
+    pub fn sync_folder(&self) -> Result<(), Fault> {
+        let folder = &self.place.folder;
+        sync_folder(&self.place, &self.file)
+            .map_err(|error| Fault::in_folder(folder, "sync this folder", error))
+    }
+
+    /// Throws the file away.
+    pub fn remove(self) -> Result<(), Fault> {
+        unlinkat(&self.place.dir, &self.name, AtFlags::empty())
+            .map_err(|error| Fault::new("remove", error))
+    }
+}
+
+/// Opens what must be a regular file.
+fn open(place: &Place, name: &OsStr) -> Result<Option<File>, Fault> {
+    let cannot = |error| Fault::new("open", error);
+    match openat(&place.dir, name, FLAGS, rustix::fs::Mode::empty()) {
+        Ok(file) => {
+            let stat = rustix::fs::fstat(&file).map_err(cannot)?;
+            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                return Err(cannot(Errno::INVAL));
+            }
+            Ok(Some(file.into()))
+        }
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(cannot(error)),
+    }
+}
+
+/// Whether a finished file holds these bytes.
+pub(crate) fn holds(place: &Place, state: &FileState) -> Result<bool, Fault> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let cannot = |error: io::Error| Fault::new("read back", error);
+    let file = match openat(&place.dir, &place.name, flags, rustix::fs::Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(error) => return Err(cannot(error.into())),
+    };
+    let mut file = File::from(file);
+    if file.metadata().map_err(cannot)?.len() != state.length {
+        return Ok(false);
+    }
+    Ok(sum(&mut file, state.length).map_err(cannot)?.sum() == state.crc)
+}
+
+/// Of the file's first bytes; its position is behind them after that.
+fn sum(file: &mut File, length: u64) -> io::Result<Digest> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut digest = Digest::default();
+    let mut block = vec![0; 256 << 10];
+    let mut left = length;
+    while left > 0 {
+        let want = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.read_exact(&mut block[..want])?;
+        digest.update(&block[..want]);
+        left -= want as u64;
+    }
+    Ok(digest)
+}

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError};
 use memchr::memchr_iter;
 
 pub use chunk::Chunk;
-pub(crate) use chunk::{Framed, InputInfo};
+pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
 pub(crate) use size::ChunkSize;
 pub(crate) use too_long::TooLong;
@@ -180,7 +180,7 @@ impl<'a> Framer<'a> {
             let mut bytes = framed.bytes.to_vec();
             let end = self.options.format.default_end();
             bytes.extend_from_slice(end);
-            framed.added = end.len();
+            framed.place.added = end.len();
             framed.bytes = Bytes::from_vec(bytes, &self.recycler);
         }
         Ok(())
@@ -306,16 +306,17 @@ impl<'a> Framer<'a> {
             }
             let front = current.input.front();
             if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
-                let mut framed = Framed {
+                let place = Place {
+                    input: Arc::clone(&current.info),
                     offset: current.input.offset(),
-                    bytes: current.input.take(cut.len),
-                    added: 0,
                     first: current.records,
                     records: cut.records,
+                    added: 0,
                     unclosed: cut.unclosed,
-                    input: Arc::clone(&current.info),
                     attempt: 0,
                 };
+                let bytes = current.input.take(cut.len);
+                let mut framed = Framed { bytes, place };
                 current.records += cut.records;
                 self.left -= cut.records.min(self.left);
                 let last = current.at_end && current.input.front().is_empty();

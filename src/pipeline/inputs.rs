@@ -79,14 +79,14 @@ impl Inputs {
     pub fn advance(&mut self, done: &mut Done) {
         if let Some(current) = &mut self.current {
             current.lines += done.lines;
-            current.end = done.offset + done.bytes;
+            current.end = done.place.offset + done.bytes;
             current.tail = std::mem::take(&mut done.tail);
         }
     }
 
     /// Whether the input is still what it was when this chunk was read.
     pub fn check_before(&mut self, done: &Done) -> Result<(), Error> {
-        let end = done.offset + done.bytes;
+        let end = done.place.offset + done.bytes;
         self.current
             .as_mut()
             .map_or(Ok(()), |current| current.check(&done.tail, end))
@@ -107,10 +107,10 @@ impl Inputs {
     fn position(&self, done: &Done, index: u64, lines: u64, start: usize) -> Position {
         let before = self.current.as_ref().map_or(0, |current| current.lines);
         Position {
-            input: done.input.name.to_path_buf(),
-            record: done.first + index + 1,
+            input: done.place.input.name.to_path_buf(),
+            record: done.place.first + index + 1,
             line: before + lines + 1,
-            offset: done.offset + start as u64,
+            offset: done.place.offset + start as u64,
         }
     }
 

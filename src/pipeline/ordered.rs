@@ -101,7 +101,7 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     /// Takes the next result in order.
     pub fn commit(&mut self, mut done: Done, in_flight: usize) -> Result<Verdict, Error> {
-        self.enter(&done.input)?;
+        self.enter(&done.place.input)?;
         if !self.output.is_unpublished_file() {
             // What was copied out of a map is good only if the file is still what it was.
             self.inputs.check_before(&done)?;
@@ -149,16 +149,9 @@ impl<'o, P: Process> Ordered<'o, P> {
             );
         };
         self.summary.retries += 1;
-        Ok(Verdict::Again(Framed {
-            bytes,
-            added: done.added,
-            offset: done.offset,
-            first: done.first,
-            records: done.records,
-            unclosed: done.unclosed,
-            input: Arc::clone(&done.input),
-            attempt: done.attempt + 1,
-        }))
+        let mut place = done.place;
+        place.attempt += 1;
+        Ok(Verdict::Again(Framed { bytes, place }))
     }
 
     fn count(&mut self, mut done: Done, in_flight: usize) -> Result<(), Error> {
@@ -181,10 +174,10 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             return Err(self.ended(&done, ended));
         }
-        if done.processed + skipped != done.records {
+        if done.processed + skipped != done.place.records {
             let what = format!(
                 "a chunk of {} records gave {} results and {skipped} failures",
-                done.records, done.processed
+                done.place.records, done.processed
             );
             return Err(
                 Error::new(ErrorKind::Internal, what).at(self.inputs.position_of_chunk(&done))
@@ -209,7 +202,7 @@ impl<'o, P: Process> Ordered<'o, P> {
                 position: &position,
                 kind: failure.kind,
                 error: &*failure.error,
-                attempts: done.attempt + 1,
+                attempts: done.place.attempt + 1,
             });
         }
     }

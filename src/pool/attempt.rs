@@ -40,12 +40,13 @@ impl<P: Process> Attempt<'_, P> {
         let too_long = self.find_too_long(&chunk);
         let unclosed = self
             .framed
+            .place
             .unclosed
-            .and_then(|_| self.framed.records.checked_sub(1));
+            .and_then(|_| self.framed.place.records.checked_sub(1));
         // A record that can't be worked on stands alone at the end of what can.
         let bad = too_long.as_ref().map(|bad| bad.index).or(unclosed);
         let Some(bad) = bad else {
-            return self.part(&chunk, self.framed.records);
+            return self.part(&chunk, self.framed.place.records);
         };
         let start = match &too_long {
             Some(bad) => bad.start,
@@ -59,13 +60,13 @@ impl<P: Process> Attempt<'_, P> {
         }
         if let Some(failure) = too_long {
             let record = &self.framed.bytes[start..];
-            let framing = self.framed.input.framing;
+            let framing = self.framed.place.input.framing;
             let error = TooLong::new(record, framing, self.work.max_record_size);
             return Err(Ended::TooLong(failure, error));
         }
-        let quote = self.framed.unclosed.unwrap_or_default();
+        let quote = self.framed.place.unclosed.unwrap_or_default();
         let opened = Unclosed {
-            offset: self.framed.offset + quote as u64,
+            offset: self.framed.place.offset + quote as u64,
         };
         let failure = self.failure(bad, 1, start, FailureKind::Parse, Box::new(opened));
         self.fail(failure)
@@ -78,7 +79,7 @@ impl<P: Process> Attempt<'_, P> {
         if len <= most {
             return None;
         }
-        let framing = self.framed.input.framing;
+        let framing = self.framed.place.input.framing;
         let mut index = 0;
         // Of NDJSON all lines are looked at: the reader, too, takes no blank one that is longer.
         for span in chunk.lines() {
@@ -98,7 +99,7 @@ impl<P: Process> Attempt<'_, P> {
         let mut left = records;
         loop {
             let point = self.output.point();
-            let first = rest.first_number() - 1 - self.framed.first;
+            let first = rest.first_number() - 1 - self.framed.place.first;
             match self.call(&rest)? {
                 Outcome::Done => {
                     self.processed += left;

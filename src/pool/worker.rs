@@ -12,7 +12,7 @@ use crate::OnError;
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::drop_quietly;
-use crate::frame::{Framed, InputInfo};
+use crate::frame::{Framed, Place};
 use crate::process::Process;
 use crate::sync::{Mutex, MutexGuard, lock};
 
@@ -36,19 +36,13 @@ pub(crate) struct Done {
     pub failures: Vec<RecordFailure>,
     /// Why the work ended before the chunk did.
     pub ended: Option<Ended>,
-    pub input: Arc<InputInfo>,
-    pub attempt: u32,
-    pub offset: u64,
-    pub first: u64,
-    pub records: u64,
+    pub place: Place,
+    /// Bytes of the input in the chunk.
     pub bytes: u64,
-    /// See [`Framed::added`].
-    pub added: usize,
     /// LF bytes in the chunk.
     pub lines: u64,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
-    pub unclosed: Option<usize>,
     pub busy: Duration,
     pub worker: usize,
 }
@@ -104,7 +98,7 @@ impl<P: Process> Work<P> {
             ended = Some(Ended::Spill(self.buffers.spill_error(error)));
         }
         let bytes = framed.own_bytes();
-        let tail = match framed.input.watch {
+        let tail = match framed.place.input.watch {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
@@ -113,16 +107,10 @@ impl<P: Process> Work<P> {
             processed,
             failures,
             ended,
-            attempt: framed.attempt,
-            offset: framed.offset,
-            first: framed.first,
-            records: framed.records,
             bytes: bytes.len() as u64,
             lines: count_lines(bytes),
-            added: framed.added,
             tail,
-            unclosed: framed.unclosed,
-            input: framed.input,
+            place: framed.place,
             busy: begun.elapsed(),
             worker,
         };

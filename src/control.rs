@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::input::Waker;
 use crate::sync::{Mutex, lock};
 
@@ -110,7 +110,7 @@ impl Control {
     /// A run that ended because it was told to has not done its work.
     pub fn stopped_early(&self) -> Result<(), Error> {
         if self.is_stopped() || self.cut_short.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Stopped, "stopped"));
+            return Err(Error::stopped());
         }
         Ok(())
     }

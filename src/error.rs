@@ -113,6 +113,11 @@ impl Error {
         }))
     }
 
+    /// A stop handle ended the run.
+    pub(crate) fn stopped() -> Error {
+        Error::new(ErrorKind::Stopped, "stopped")
+    }
+
     pub(crate) fn path(mut self, path: &Path) -> Error {
         self.0.path = Some(path.to_owned());
         self

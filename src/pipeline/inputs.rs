@@ -40,6 +40,13 @@ impl Inputs {
             .is_some_and(|current| current.info.index == index)
     }
 
+    /// Which input's chunks are being written, from 0.
+    pub fn index(&self) -> usize {
+        self.current
+            .as_ref()
+            .map_or(0, |current| current.info.index)
+    }
+
     /// Goes on to the next input, if one was opened. The one before must be left.
     pub fn enter_next(&mut self) -> Option<Arc<InputInfo>> {
         let opened = self.opened.lock();

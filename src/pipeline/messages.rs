@@ -36,7 +36,7 @@ pub(super) fn reader_failed(error: FrameError, position: Position) -> Error {
         }
         Reason::Shrank { from, to } => changed(name, InputError::Shrank { from, to }),
         Reason::Modified => changed(name, InputError::Modified),
-        Reason::Woken => stopped(),
+        Reason::Woken => Error::stopped(),
         Reason::TooLong(error) => too_long(position, &error),
         Reason::HeaderUnclosed => {
             let what = format!(
@@ -54,11 +54,6 @@ pub(super) fn reader_failed(error: FrameError, position: Position) -> Error {
             .path(name)
             .because(source),
     }
-}
-
-/// A stop handle ended the run.
-pub(super) fn stopped() -> Error {
-    Error::new(ErrorKind::Stopped, "stopped")
 }
 
 /// The sink failed.
@@ -86,7 +81,7 @@ pub(super) fn changed(name: &Path, error: InputError) -> Error {
             ErrorKind::Changed,
             "input was modified while it was read".to_owned(),
         ),
-        InputError::Stopped => return stopped(),
+        InputError::Stopped => return Error::stopped(),
         InputError::Io(source) => {
             return Error::new(ErrorKind::Input, "cannot be looked at")
                 .path(name)

@@ -13,7 +13,7 @@ use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason}
 use crate::output::{Output, OutputError};
 use crate::pool::{Done, Ended, RecordFailure, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
-use crate::progress::{Failure, Observer, Progress};
+use crate::progress::{Failure, Observer, Progress, Started};
 use crate::summary::Summary;
 
 /// Writes the results. It alone knows how many lines and records came before a chunk.
@@ -23,8 +23,6 @@ pub(crate) struct Ordered<'o, P: Process> {
     observer: Option<Arc<dyn Observer>>,
     run: RunState,
     summary: Summary,
-    progress: Progress,
-    seq: u64,
     inputs: Inputs,
     control: Arc<Control>,
 }
@@ -50,15 +48,16 @@ impl<'o, P: Process> Ordered<'o, P> {
             observer,
             run: RunState::default(),
             summary: Summary::default(),
-            progress: Progress::default(),
-            seq: 0,
             inputs: Inputs::new(opened),
             control,
         }
     }
 
-    pub fn observer(&self) -> Option<&dyn Observer> {
-        self.observer.as_deref()
+    /// Tells the observer that the inputs and the output are open.
+    pub fn started(&self, run: &Started) {
+        if let Some(observer) = &self.observer {
+            observer.started(run);
+        }
     }
 
     /// Writes what stands before the first record.
@@ -77,9 +76,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         let Some((info, header)) = with_header else {
             return Ok(());
         };
-        let with_end = [header.raw(), b"\n"].concat();
         let mut record = header.as_record(&info.name);
+        let with_end;
         if opening.header_lacks_end {
+            with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
         let mut buffer = Buffer::new(None, Arc::clone(buffers));
@@ -124,7 +124,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     /// Asks the process. `None`: run it again; else the bytes that go before it.
     fn decide(&mut self, done: &mut Done) -> Result<Option<Vec<u8>>, Error> {
         let committed = Committed {
-            seq: self.seq,
+            seq: self.summary.chunks,
             processed: done.processed,
             bytes_out: done.output.len(),
             note: done.output.notes(),
@@ -160,13 +160,10 @@ impl<'o, P: Process> Ordered<'o, P> {
             self.report(&done, failure);
         }
         let skipped: u64 = failures.iter().map(|failure| failure.records).sum();
-        self.seq += 1;
         self.summary.add_chunk(done.worker, done.busy);
         self.summary.processed += done.processed;
         self.summary.skipped += skipped;
         self.summary.records += done.processed + skipped;
-        self.progress.failed += skipped;
-        self.progress.records = self.summary.records;
         if let Some(ended) = done.ended.take() {
             if let Ended::Failed(failure) | Ended::TooLong(failure, _) = &ended {
                 self.summary.bytes_in += failure.start as u64;
@@ -186,13 +183,22 @@ impl<'o, P: Process> Ordered<'o, P> {
         self.summary.bytes_in += done.bytes;
         self.summary.lines += done.lines;
         self.inputs.advance(&mut done);
-        self.progress.bytes_in = self.summary.bytes_in;
-        self.progress.bytes_out = self.summary.bytes_out;
-        self.progress.in_flight = in_flight as u64;
         if let Some(observer) = &self.observer {
-            observer.progress(&self.progress);
+            observer.progress(&self.progress(in_flight));
         }
         Ok(())
+    }
+
+    fn progress(&self, in_flight: usize) -> Progress {
+        let summary = &self.summary;
+        Progress {
+            records: summary.records,
+            bytes_in: summary.bytes_in,
+            bytes_out: summary.bytes_out,
+            failed: summary.skipped + summary.rejected,
+            in_flight: in_flight as u64,
+            input: self.inputs.index(),
+        }
     }
 
     fn report(&mut self, done: &Done, failure: &mut RecordFailure) {
@@ -219,7 +225,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => messages::stopped(),
+            Ended::Stopped => Error::stopped(),
         }
     }
 
@@ -240,7 +246,6 @@ impl<'o, P: Process> Ordered<'o, P> {
         };
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
-        self.progress.input = info.index;
         Ok(true)
     }
 

@@ -88,13 +88,11 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             framer.opened(),
             Arc::clone(&control),
         );
-        if let Some(observer) = ordered.observer() {
-            observer.started(&Started {
-                total_bytes,
-                threads: settings.threads,
-                memory: settings.memory as u64,
-            });
-        }
+        ordered.started(&Started {
+            total_bytes,
+            threads: settings.threads,
+            memory: settings.memory as u64,
+        });
         let stages = Stages {
             control,
             work: Arc::new(work),

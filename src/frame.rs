@@ -24,7 +24,7 @@ pub(crate) use size::ChunkSize;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
-use crate::format::{Format, Framing};
+use crate::format::Format;
 use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
 use crate::sync::Mutex;
 use scan::{Scanner, Want};
@@ -133,7 +133,7 @@ impl<'a> Framer<'a> {
             Some(InputInfo {
                 header: Some(header),
                 ..
-            }) => !self.ends(header.raw()),
+            }) => !self.options.format.ends(header.raw()),
             _ => false,
         };
         Ok(Opening {
@@ -141,16 +141,6 @@ impl<'a> Framer<'a> {
             header: self.header.clone(),
             header_lacks_end: lacks_end && self.find_more()?,
         })
-    }
-
-    /// Whether these bytes end as records of this format do.
-    fn ends(&self, bytes: &[u8]) -> bool {
-        match (bytes.last(), self.options.format.framing) {
-            (None, _) => true,
-            (Some(&last), Framing::Nul) => last == 0,
-            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
-            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
-        }
     }
 
     /// Goes on to the next input that has bytes after its header, if the current one has none. Whether there is one.
@@ -173,7 +163,7 @@ impl<'a> Framer<'a> {
 
     /// Adds the end that the last record of an input lacks, if records of another input follow.
     fn add_missing_end(&mut self, framed: &mut Framed) -> Result<(), FrameError> {
-        if self.origins.is_empty() || self.left == 0 || self.ends(&framed.bytes) {
+        if self.origins.is_empty() || self.left == 0 || self.options.format.ends(&framed.bytes) {
             return Ok(());
         }
         if self.open_next()? && self.find_more()? {

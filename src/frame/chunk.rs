@@ -73,6 +73,7 @@ impl Framed {
             control,
             range: 0..self.bytes.len(),
             first: self.place.first,
+            attempt: self.place.attempt,
         }
     }
 }
@@ -85,6 +86,7 @@ pub struct Chunk<'c> {
     control: &'c Control,
     range: Range<usize>,
     first: u64,
+    attempt: u32,
 }
 
 impl<'c> Chunk<'c> {
@@ -130,9 +132,10 @@ impl<'c> Chunk<'c> {
         &self.framed.place.input.name
     }
 
-    /// How often the chunk has been worked on before, from 0.
+    /// How often the chunk has been worked on before, from 0. Where one record failed and is tried again with those that follow it, this is
+    /// how often that record, the first, was tried.
     pub fn attempt(&self) -> u32 {
-        self.framed.place.attempt
+        self.attempt
     }
 
     /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
@@ -185,25 +188,21 @@ impl<'c> Chunk<'c> {
             framing: self.framed.place.input.framing,
             header: self.framed.place.input.header.as_ref(),
             input: &self.framed.place.input.name,
+            attempt: match index {
+                0 => self.attempt,
+                _ => self.framed.place.attempt,
+            },
         }
     }
 
-    /// The part from `start`, a place in the whole chunk, whose first record is the `index`-th of this one.
-    pub(crate) fn rest(&self, start: usize, index: u64) -> Chunk<'c> {
-        self.part(start..self.range.end, index)
-    }
-
-    pub(crate) fn part(&self, range: Range<usize>, index: u64) -> Chunk<'c> {
+    /// A part of the whole chunk, from its `index`-th record on, that was tried so often.
+    pub(crate) fn part(&self, range: Range<usize>, index: u64, tries: u32) -> Chunk<'c> {
         Chunk {
             range,
             first: self.first + index,
+            attempt: self.attempt + tries,
             ..self.clone()
         }
-    }
-
-    /// Places in the whole chunk.
-    pub(crate) fn range(&self) -> Range<usize> {
-        self.range.clone()
     }
 }
 

@@ -6,7 +6,7 @@ use super::messages::changed;
 use crate::error::{Error, Position, escaped};
 use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
-use crate::pool::{Done, RecordFailure};
+use crate::pool::{Done, RecordPlace};
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
@@ -110,25 +110,20 @@ impl Inputs {
         checked
     }
 
-    /// Where a record stands: so many records, lines and bytes after its chunk's beginning.
-    fn position(&self, done: &Done, index: u64, lines: u64, start: usize) -> Position {
+    /// Where a chunk begins.
+    pub fn position_of_chunk(&self, done: &Done) -> Position {
+        self.position_of(done, RecordPlace::default())
+    }
+
+    /// Where a record of a chunk stands.
+    pub fn position_of(&self, done: &Done, place: RecordPlace) -> Position {
         let before = self.current.as_ref().map_or(0, |current| current.lines);
         Position {
             input: done.place.input.name.to_path_buf(),
-            record: done.place.first + index + 1,
-            line: before + lines + 1,
-            offset: done.place.offset + start as u64,
+            record: done.place.first + place.index + 1,
+            line: before + place.lines + 1,
+            offset: done.place.offset + place.start as u64,
         }
-    }
-
-    /// Where a chunk begins.
-    pub fn position_of_chunk(&self, done: &Done) -> Position {
-        self.position(done, 0, 0, 0)
-    }
-
-    /// Where a failing record stands.
-    pub fn position_of(&self, done: &Done, failure: &RecordFailure) -> Position {
-        self.position(done, failure.index, failure.lines, failure.start)
     }
 
     /// Where the reader met an error: behind all that is written.

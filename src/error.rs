@@ -50,6 +50,8 @@ pub enum ErrorKind {
     Changed,
     /// The header of an input is missing an end or differs from the first input's.
     Header,
+    /// A run can't go on from what an earlier one left, or another run is at it: see [`Builder::resume`](crate::Builder::resume).
+    Refused,
     /// The output could not be made, written or published.
     Output,
     /// A record failed and [`OnError::Stop`](crate::OnError::Stop) was in force, or one more than

@@ -4,6 +4,7 @@ mod chunk;
 pub(crate) mod csv;
 mod fault;
 pub(crate) mod fields;
+mod go_on;
 pub(crate) mod lines;
 pub(crate) mod scan;
 mod size;
@@ -20,6 +21,7 @@ use memchr::memchr_iter;
 pub use chunk::Chunk;
 pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
+pub(crate) use go_on::GoOn;
 pub(crate) use size::ChunkSize;
 pub(crate) use too_long::TooLong;
 

@@ -11,6 +11,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use crate::checksum::Digest;
+
 mod bytes;
 #[cfg(unix)]
 #[allow(unsafe_code)]
@@ -238,6 +240,29 @@ impl<'a> Input<'a> {
                 self.waker.clone(),
             ));
         }
+    }
+
+    /// Goes on at this offset, which is not before the front. With `sum`, and where an input can't jump, the bytes on the way are read;
+    /// `sum` gets them. Whether the input has as many.
+    pub fn go_to(&mut self, offset: u64, mut sum: Option<&mut Digest>) -> Result<bool, InputError> {
+        if sum.is_none() {
+            match &mut self.way {
+                #[cfg(unix)]
+                Way::Mapped(mapped) => mapped.jump(offset),
+                Way::Stream(stream) => stream.jump(offset),
+            }
+        }
+        while self.offset() < offset {
+            if self.front().is_empty() && self.more(1)? == More::End && self.front().is_empty() {
+                return Ok(false);
+            }
+            let left = usize::try_from(offset - self.offset()).unwrap_or(usize::MAX);
+            let taken = self.take(left.min(self.front().len()));
+            if let Some(sum) = &mut sum {
+                sum.update(&taken);
+            }
+        }
+        Ok(true)
     }
 
     /// Cuts the first `n` bytes off the front, which must have as many.

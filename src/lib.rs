@@ -35,12 +35,14 @@
 
 mod pipeline;
 
+mod checksum;
 mod control;
 mod error;
 mod escape;
 mod format;
 mod process;
 mod progress;
+mod resume;
 mod retry;
 mod summary;
 mod sync;
@@ -74,6 +76,7 @@ pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file}
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};
+pub use resume::Resume;
 pub use retry::Retry;
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};

@@ -12,12 +12,18 @@ use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 
+#[cfg_attr(not(unix), allow(dead_code))]
+pub(crate) mod checkpoint;
 #[cfg(unix)]
 mod direct;
 #[cfg(unix)]
 mod hidden;
 #[cfg(unix)]
+pub(crate) mod keeper;
+#[cfg(unix)]
 mod mode;
+#[cfg(unix)]
+pub(crate) mod part;
 #[cfg(unix)]
 mod publish;
 #[cfg(not(unix))]
@@ -27,7 +33,9 @@ mod rejects;
 mod sink;
 mod spill;
 #[cfg(unix)]
-mod target;
+pub(crate) mod store;
+#[cfg(unix)]
+pub(crate) mod target;
 mod write;
 
 #[cfg(all(test, target_os = "linux"))]
@@ -56,6 +64,8 @@ pub(crate) struct Output<'a> {
 enum Way<'a> {
     Unpublished(Unpublished),
     #[cfg(unix)]
+    Part(Box<part::Part>),
+    #[cfg(unix)]
     Direct(Direct),
     Writer(Box<dyn Write + Send + 'a>),
     Discard,
@@ -75,6 +85,30 @@ impl<'a> Output<'a> {
         Ok(Output { name, way })
     }
 
+    /// An output that a later run can go on with.
+    #[cfg(unix)]
+    pub(crate) fn of_part(name: &Path, part: part::Part) -> Output<'a> {
+        Output {
+            name: name.to_path_buf(),
+            way: Way::Part(Box::new(part)),
+        }
+    }
+
+    /// What is written so far, if a later run can go on with it.
+    #[cfg(unix)]
+    pub(crate) fn file_state(&self) -> Option<checkpoint::FileState> {
+        self.part().map(part::Part::state)
+    }
+
+    /// The part, if it is one.
+    #[cfg(unix)]
+    pub(crate) fn part(&self) -> Option<&part::Part> {
+        match &self.way {
+            Way::Part(part) => Some(part),
+            _ => None,
+        }
+    }
+
     /// The path as it was given, or `<stdout>`, `<writer>`, `<discard>`: for messages.
     pub(crate) fn name(&self) -> &Path {
         &self.name
@@ -83,13 +117,20 @@ impl<'a> Output<'a> {
     /// Whether what is written can still be taken back, or goes nowhere. Only then may bytes be written straight
     /// from a mapped input.
     pub(crate) fn can_be_taken_back(&self) -> bool {
-        matches!(self.way, Way::Unpublished(_) | Way::Discard)
+        match self.way {
+            Way::Unpublished(_) | Way::Discard => true,
+            #[cfg(unix)]
+            Way::Part(_) => true,
+            _ => false,
+        }
     }
 
     /// The folder the file will appear in: the place for spill files. `None`: the output is no file.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match &self.way {
             Way::Unpublished(file) => Some(file.folder()),
+            #[cfg(unix)]
+            Way::Part(part) => Some(part.folder()),
             _ => None,
         }
     }
@@ -108,6 +149,8 @@ impl<'a> Output<'a> {
     pub(crate) fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), OutputError> {
         let done = match &mut self.way {
             Way::Unpublished(file) => write::write_all(&mut file.file(), parts, write::never_busy),
+            #[cfg(unix)]
+            Way::Part(part) => part.write_all(parts),
             #[cfg(unix)]
             Way::Direct(direct) => direct.write_all(parts),
             Way::Writer(writer) => write::write_all(writer, parts, write::never_busy),
@@ -159,6 +202,9 @@ impl<'a> Output<'a> {
                 .finish()
                 .map_err(|error| OutputError::new(&name, "write", error)),
             Way::Writer(_) | Way::Discard => Ok(()),
+            // Parts are published together, by what keeps the run's checkpoint.
+            #[cfg(unix)]
+            Way::Part(_) => Ok(()),
         }
     }
 
@@ -260,7 +306,7 @@ impl std::error::Error for OutputError {
 
 /// An error on the way to publishing, before it is known under which name to report it.
 #[derive(Debug)]
-struct Fault {
+pub(crate) struct Fault {
     what: &'static str,
     source: io::Error,
     /// The folder, where that is what is at fault.
@@ -268,7 +314,7 @@ struct Fault {
 }
 
 impl Fault {
-    fn new(what: &'static str, source: impl Into<io::Error>) -> Fault {
+    pub(crate) fn new(what: &'static str, source: impl Into<io::Error>) -> Fault {
         Fault {
             what,
             source: source.into(),
@@ -284,7 +330,7 @@ impl Fault {
         }
     }
 
-    fn of(self, name: &Path) -> OutputError {
+    pub(crate) fn of(self, name: &Path) -> OutputError {
         let path = self.folder.unwrap_or_else(|| name.to_path_buf());
         OutputError {
             path,

@@ -18,6 +18,8 @@ mod messages;
 mod ordered;
 mod parallel;
 mod records;
+#[cfg_attr(not(unix), path = "pipeline/no_resuming.rs")]
+mod resuming;
 mod stage;
 mod stages;
 
@@ -40,7 +42,8 @@ use crate::record::Record;
 use crate::summary::{Summary, WorkerSummary};
 use builder::Settings;
 use ordered::Verdict;
-use stages::Stages;
+use resuming::Found;
+use stages::{Outputs, Stages, check_origins};
 
 /// Work is done in a plain loop for so long before threads are started.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -142,7 +145,19 @@ impl Pipeline {
     ) -> Result<Summary, Error> {
         let begun = Instant::now();
         let settings = &self.settings;
-        let (mut stages, framer) = Stages::open(settings, &self.stop, source, sink, process)?;
+        let origins = source.inputs();
+        check_origins(&origins)?;
+        let outputs = match &settings.resume {
+            None => Outputs::open(settings, sink)?,
+            Some(resume) => match resuming::open(settings, resume, &origins, &sink)? {
+                Found::Run(outputs) => *outputs,
+                Found::Published(mut summary) => {
+                    summary.elapsed = begun.elapsed();
+                    return Ok(*summary);
+                }
+            },
+        };
+        let (mut stages, framer) = Stages::open(settings, &self.stop, origins, outputs, process)?;
         let mut run = Run {
             settings,
             size: Arc::new(settings.chunk_size()),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// What a run did. `records = processed + skipped + rejected`, always.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
@@ -27,6 +29,8 @@ pub struct Summary {
     /// Chunks that failed [whole](crate::ChunkError::Whole), though none of their records failed alone: what their parts gave is in the
     /// output, and whether it is what the whole would have given is not known.
     pub flaky_chunks: u64,
+    /// Records that were done when this run went on from an earlier one's state. `None`: it began anew.
+    pub resumed_from: Option<u64>,
     /// Wall clock time of the run.
     pub elapsed: Duration,
     /// Worker threads.
@@ -39,6 +43,21 @@ pub struct Summary {
     pub chunk_times: ChunkTimes,
     /// Things worth knowing that were no failure, e.g. an input that grew meanwhile.
     pub notes: Vec<String>,
+}
+
+/// The counts that a later run goes on with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    pub records: u64,
+    processed: u64,
+    skipped: u64,
+    rejected: u64,
+    lines: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    chunks: u64,
+    retries: u64,
+    flaky_chunks: u64,
 }
 
 /// What one worker did.
@@ -64,6 +83,39 @@ pub struct ChunkTimes {
 }
 
 impl Summary {
+    pub(crate) fn counters(&self) -> Counters {
+        Counters {
+            records: self.records,
+            processed: self.processed,
+            skipped: self.skipped,
+            rejected: self.rejected,
+            lines: self.lines,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            chunks: self.chunks,
+            retries: self.retries,
+            flaky_chunks: self.flaky_chunks,
+        }
+    }
+
+    /// Of a run that goes on behind these.
+    pub(crate) fn resumed(counters: &Counters) -> Summary {
+        Summary {
+            records: counters.records,
+            processed: counters.processed,
+            skipped: counters.skipped,
+            rejected: counters.rejected,
+            lines: counters.lines,
+            bytes_in: counters.bytes_in,
+            bytes_out: counters.bytes_out,
+            chunks: counters.chunks,
+            retries: counters.retries,
+            flaky_chunks: counters.flaky_chunks,
+            resumed_from: Some(counters.records),
+            ..Summary::default()
+        }
+    }
+
     /// Counts a chunk that `worker` worked on for `busy`.
     pub(crate) fn add_chunk(&mut self, worker: usize, busy: Duration) {
         if self.workers.len() <= worker {
@@ -73,10 +125,9 @@ impl Summary {
         entry.busy += busy;
         entry.chunks += 1;
         let times = &mut self.chunk_times;
-        times.min = if self.chunks == 0 {
-            busy
-        } else {
-            times.min.min(busy)
+        times.min = match times.max {
+            Duration::ZERO => busy,
+            _ => times.min.min(busy),
         };
         times.max = times.max.max(busy);
         self.chunks += 1;
@@ -85,7 +136,9 @@ impl Summary {
     /// Fills in what is derived from the counted rest.
     pub(crate) fn complete(&mut self) {
         let busy: Duration = self.workers.iter().map(|worker| worker.busy).sum();
-        let chunks = u32::try_from(self.chunks).unwrap_or(u32::MAX);
+        // Not those of the run that this one goes on from.
+        let chunks = self.workers.iter().map(|worker| worker.chunks).sum::<u64>();
+        let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
         self.chunk_times.mean = busy.checked_div(chunks).unwrap_or_default();
     }
 }

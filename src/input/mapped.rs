@@ -98,6 +98,13 @@ impl Mapped {
         })
     }
 
+    /// Goes on at this offset, which the file has.
+    pub fn jump(&mut self, offset: u64) {
+        self.window = None;
+        self.start = 0;
+        self.offset = offset.min(self.regular.size());
+    }
+
     pub fn take(&mut self, n: usize) -> Bytes {
         let cut = self.start..self.start + n;
         let Some(window) = self.window.take() else {

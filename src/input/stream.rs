@@ -192,6 +192,16 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
+    /// Goes on at this offset, if the feed can be read at any.
+    pub fn jump(&mut self, offset: u64) {
+        let Feed::Regular(regular) = &self.feed else {
+            return;
+        };
+        self.offset = offset.min(regular.size());
+        self.ended = self.offset == regular.size();
+        (self.start, self.filled) = (0, 0);
+    }
+
     pub fn take(&mut self, n: usize) -> Bytes {
         let cut = self.start..self.start + n;
         assert!(cut.end <= self.filled, "more taken than the front has");

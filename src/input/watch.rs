@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::InputError;
 use super::regular::{Regular, State};
+use crate::output::checkpoint::Identity;
 
 /// How many bytes are compared at either end.
 const COMPARED: usize = 4096;
@@ -18,6 +19,7 @@ pub(crate) struct Watch {
     regular: Regular,
     first: Arc<[u8]>,
     seen: State,
+    identity: Identity,
 }
 
 /// The file is longer than what is processed.
@@ -38,8 +40,14 @@ impl Watch {
         Ok(Watch {
             first: first.into(),
             seen: regular.start,
+            identity: Identity::of(&regular.file.metadata()?),
             regular,
         })
+    }
+
+    /// What tells the file from others, as it was when it was opened.
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
     /// How many bytes are processed.

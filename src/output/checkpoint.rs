@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksum::crc;
 use crate::summary::Counters;
 
 /// Raised only when a run that goes on from an older state would write other bytes.
@@ -24,8 +25,8 @@ pub(crate) struct Checkpoint {
     pub settings: Vec<(String, String)>,
     /// The inputs that were opened, in order; the last one is the one to go on with.
     pub inputs: Vec<InputState>,
-    /// Of the header that the records had, if they had one.
-    pub header: Option<u32>,
+    /// The header that was written, if one was.
+    pub header: Option<HeaderState>,
     pub position: Place,
     pub output: FileState,
     pub rejects: Option<RejectsState>,
@@ -34,6 +35,15 @@ pub(crate) struct Checkpoint {
     pub failing_runs: u64,
     /// The process's own memory.
     pub run: Vec<u8>,
+}
+
+/// A header that the work gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HeaderState {
+    /// The input's has no end, and was given one.
+    pub lacks_end: bool,
+    /// CRC-32 of what the work gave.
+    pub crc: u32,
 }
 
 /// How far a run has come.
@@ -60,10 +70,16 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InputState {
     pub path: PathBuf,
-    pub identity: Identity,
-    /// Bytes that the output's result comes from.
-    pub consumed: u64,
-    /// Of these bytes.
+    /// `None`: an empty file, or none that can be looked at again.
+    pub identity: Option<Identity>,
+    /// Bytes that the output comes from.
+    pub summed: Summed,
+}
+
+/// So many of the first bytes of an input, and their checksum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Summed {
+    pub bytes: u64,
     pub crc: u32,
 }
 
@@ -75,6 +91,30 @@ pub(crate) struct Identity {
     pub length: u64,
     /// Seconds and nanoseconds.
     pub modified: (i64, i64),
+}
+
+impl Identity {
+    /// Of a file's metadata.
+    #[cfg(unix)]
+    pub fn of(metadata: &std::fs::Metadata) -> Identity {
+        use std::os::unix::fs::MetadataExt;
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub fn of(metadata: &std::fs::Metadata) -> Identity {
+        Identity {
+            device: 0,
+            inode: 0,
+            length: metadata.len(),
+            modified: (0, 0),
+        }
+    }
 }
 
 /// How much of a file counts, and what it holds.
@@ -147,40 +187,6 @@ impl Checkpoint {
     }
 }
 
-/// CRC-32 as gzip has it (ISO 3309).
-pub(crate) fn crc(bytes: &[u8]) -> u32 {
-    let mut digest = Digest::default();
-    digest.update(bytes);
-    digest.sum()
-}
-
-/// A CRC-32 that grows with its bytes.
-#[derive(Debug, Clone)]
-pub(crate) struct Digest(crc_fast::Digest);
-
-const CRC_32: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc32IsoHdlc;
-
-impl Default for Digest {
-    fn default() -> Digest {
-        Digest(crc_fast::Digest::new(CRC_32))
-    }
-}
-
-impl Digest {
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    pub fn sum(&self) -> u32 {
-        self.0.finalize() as u32
-    }
-}
-
-/// The sum of bytes whose parts have these, the second of which has so many.
-pub(crate) fn combine(first: u32, second: u32, second_len: u64) -> u32 {
-    crc_fast::checksum_combine(CRC_32, first.into(), second.into(), second_len) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,16 +198,18 @@ mod tests {
             settings: vec![("key".to_owned(), "a \"b\"\n".to_owned())],
             inputs: vec![InputState {
                 path: "in.csv".into(),
-                identity: Identity {
+                identity: Some(Identity {
                     device: u64::MAX,
                     inode: 2,
                     length: 3,
                     modified: (-4, 5),
-                },
-                consumed: 6,
-                crc: 7,
+                }),
+                summed: Summed { bytes: 6, crc: 7 },
             }],
-            header: Some(8),
+            header: Some(HeaderState {
+                lacks_end: false,
+                crc: 8,
+            }),
             position: Place {
                 offset: 9,
                 records: 10,
@@ -252,20 +260,5 @@ mod tests {
             Checkpoint::decode(bytes.as_bytes()),
             Err(Garbled::OtherFormat(7))
         );
-    }
-
-    #[test]
-    fn sums_are_those_of_gzip_and_combine() {
-        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
-        assert_eq!(crc(b""), 0);
-        let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7 % 251) as u8).collect();
-        for cut in [0, 1, 777, 65_536, 100_000] {
-            let (first, second) = bytes.split_at(cut);
-            let both = combine(crc(first), crc(second), second.len() as u64);
-            assert_eq!(both, crc(&bytes));
-        }
-        let mut digest = Digest::default();
-        bytes.chunks(999).for_each(|part| digest.update(part));
-        assert_eq!(digest.sum(), crc(&bytes));
     }
 }

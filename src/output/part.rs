@@ -11,11 +11,12 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, FileType, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::checkpoint::{Digest, FileState};
+use super::checkpoint::FileState;
 use super::publish::{PRIVATE, check_kind, check_target, sync_folder};
 use super::target::Place;
 use super::write::{never_busy, write_all};
 use super::{Fault, hidden, mode};
+use crate::checksum::Digest;
 
 /// The file, locked.
 #[derive(Debug)]
@@ -35,7 +36,10 @@ pub(crate) enum PartError {
     /// The file is there, but nothing that says what it holds.
     NotOurs,
     /// It has fewer bytes than were written.
-    Shorter { is: u64, was: u64 },
+    Shorter {
+        is: u64,
+        was: u64,
+    },
     /// It holds other bytes than were written.
     Changed,
     /// It is gone.
@@ -78,14 +82,18 @@ const FLAGS: OFlags = OFlags::RDWR
 
 impl Part {
     /// Makes the file, which must not be there.
-    pub fn create(place: Place) -> Result<Part, PartError> {
-        let old = place.stat().map_err(|error| Fault::new("open", error))?;
-        check_target(&place, old.as_ref())?;
+    pub fn create(place: &Place) -> Result<Part, PartError> {
+        check_target(place)?;
         let name = part_name(&place.name);
-        let file = match openat(&place.dir, &name, FLAGS | OFlags::CREATE | OFlags::EXCL, PRIVATE) {
+        let file = match openat(
+            &place.dir,
+            &name,
+            FLAGS | OFlags::CREATE | OFlags::EXCL,
+            PRIVATE,
+        ) {
             Ok(file) => File::from(file),
             Err(Errno::EXIST) => {
-                return Err(match open(&place, &name)? {
+                return Err(match open(place, &name)? {
                     Some(file) if !hidden::lock(&file) => PartError::Busy,
                     _ => PartError::NotOurs,
                 });
@@ -98,7 +106,7 @@ impl Part {
             return Err(PartError::Busy);
         }
         Ok(Part {
-            place,
+            place: place.sibling(place.name.clone())?,
             name,
             file,
             length: 0,
@@ -107,20 +115,20 @@ impl Part {
     }
 
     /// The file that an earlier run left, if it is there, before it is looked into.
-    pub fn find(place: Place) -> Result<Option<Part>, PartError> {
+    pub fn find(place: &Place) -> Result<Option<Part>, PartError> {
         let name = part_name(&place.name);
-        let Some(file) = open(&place, &name)? else {
+        let Some(file) = open(place, &name)? else {
             return Ok(None);
         };
         if !hidden::lock(&file) {
             return Err(PartError::Busy);
         }
         // Until the lock was had, its owner may have given it its final name.
-        if !hidden::is_at(&place, &name, &file) {
+        if !hidden::is_at(place, &name, &file) {
             return Err(PartError::Busy);
         }
         Ok(Some(Part {
-            place,
+            place: place.sibling(place.name.clone())?,
             name,
             file,
             length: 0,
@@ -175,15 +183,29 @@ impl Part {
         self.place.folder.join(&self.name)
     }
 
-    /// Gives the file, which is synced, its mode and its name. The folder is not synced yet.
-    pub fn publish(&self) -> Result<(), Fault> {
-        let cannot = |error| Fault::new("replace", error);
-        let old = self.place.stat().map_err(cannot)?;
+    /// Gives the file its final mode, and syncs it.
+    pub fn settle(&self) -> Result<(), Fault> {
+        let old = self.place.stat();
+        let old = old.map_err(|error| Fault::new("replace", error))?;
         check_kind(old.as_ref())?;
         mode::settle(&self.file, old.as_ref())
             .map_err(|error| Fault::new("set the mode of", error))?;
+        self.file
+            .sync_all()
+            .map_err(|error| Fault::new("sync", error))
+    }
+
+    /// Gives the file, which is synced, its name. The folder is not synced yet.
+    pub fn publish(&self) -> Result<(), Fault> {
+        let cannot = |error| Fault::new("replace", error);
         let dir = &self.place.dir;
         renameat(dir, &self.name, dir, &self.place.name).map_err(cannot)
+    }
+
+    pub fn sync(&self) -> Result<(), Fault> {
+        self.file
+            .sync_data()
+            .map_err(|error| Fault::new("sync", error))
     }
 
     pub fn sync_folder(&self) -> Result<(), Fault> {

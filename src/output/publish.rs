@@ -31,12 +31,7 @@ impl Unpublished {
     /// Checks that the target may be made or replaced, removes what killed runs left, and makes the temporary file.
     /// `unnamed`: without a name if the file system can.
     pub(crate) fn create(place: Place, unnamed: bool) -> Result<Unpublished, Fault> {
-        let old = place.stat().map_err(|error| Fault::new("open", error))?;
-        if old.is_some() {
-            accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::EACCESS)
-                .map_err(|error| Fault::new("replace", error))?;
-        }
-        check_rename(&place, old.as_ref())?;
+        check_target(&place)?;
         hidden::remove_stale(&place);
         let in_folder = |error| Fault::in_folder(&place.folder, "write in this folder", error);
         if unnamed && let Some(file) = make_unnamed(&place).map_err(in_folder)? {
@@ -74,12 +69,7 @@ impl Unpublished {
             .place
             .stat()
             .map_err(|error| Fault::new("replace", error))?;
-        if let Some(old) = &old
-            && FileType::from_raw_mode(old.st_mode) != FileType::RegularFile
-        {
-            let error = std::io::Error::other("it is no regular file any more");
-            return Err(Fault::new("replace", error));
-        }
+        check_kind(old.as_ref())?;
         mode::settle(&self.file, old.as_ref())
             .map_err(|error| Fault::new("set the mode of", error))?;
         self.file
@@ -118,6 +108,27 @@ impl Drop for Unpublished {
         {
             let _ = unlinkat(&self.place.dir, name, AtFlags::empty());
         }
+    }
+}
+
+/// Finds what would keep a new file from taking this place when all the work is done.
+pub(super) fn check_target(place: &Place) -> Result<(), Fault> {
+    let old = place.stat().map_err(|error| Fault::new("open", error))?;
+    if old.is_some() {
+        accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|error| Fault::new("replace", error))?;
+    }
+    check_rename(place, old.as_ref())
+}
+
+/// Whether what is there now may be replaced.
+pub(super) fn check_kind(old: Option<&Stat>) -> Result<(), Fault> {
+    match old {
+        Some(old) if FileType::from_raw_mode(old.st_mode) != FileType::RegularFile => {
+            let error = std::io::Error::other("it is no regular file any more");
+            Err(Fault::new("replace", error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -205,7 +216,7 @@ fn make_unnamed(_: &Place) -> Result<Option<File>, Errno> {
 }
 
 /// A file under a hidden name that is ours.
-fn make_named(place: &Place) -> Result<(File, OsString), Errno> {
+pub(super) fn make_named(place: &Place) -> Result<(File, OsString), Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for name in hidden::names(place) {
         match openat(&place.dir, &name, flags, PRIVATE) {
@@ -255,7 +266,7 @@ fn proc_name(file: &File) -> String {
 }
 
 /// Makes the new name outlive a power cut.
-fn sync_folder(place: &Place, file: &File) -> std::io::Result<()> {
+pub(super) fn sync_folder(place: &Place, file: &File) -> std::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat(&place.dir, ".", flags, Mode::empty()) {
         Ok(dir) => sync_open_folder(dir),
@@ -284,4 +295,4 @@ fn sync_unlistable_folder(file: &File) -> std::io::Result<()> {
 }
 
 /// Readable and writable by the owner alone, until the file is published.
-const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+pub(super) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Output, OutputError, Sink};
+#[cfg(unix)]
+use super::{checkpoint::RejectsState, part::Part};
 use crate::error::escaped;
 use crate::progress::Failure;
 use crate::sync::{Mutex, lock};
@@ -63,6 +65,15 @@ impl Rejects {
         Rejects {
             records: Goal::Writer(Shared::new(records)),
             errors: Goal::Writer(Shared::new(errors)),
+        }
+    }
+
+    /// The path of the records, if they go to a file.
+    #[cfg(unix)]
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.records {
+            Goal::File(path) => Some(path),
+            Goal::Writer(_) => None,
         }
     }
 
@@ -150,6 +161,36 @@ impl OpenRejects {
             bytes: 0,
             lacks_end: false,
             row: Vec::new(),
+        })
+    }
+
+    /// Goes on with what an earlier run set aside.
+    #[cfg(unix)]
+    pub fn of_parts(path: &Path, records: Part, errors: Part, lacks_end: bool) -> OpenRejects {
+        OpenRejects {
+            bytes: records.state().length,
+            records: Output::of_part(path, records),
+            errors: Output::of_part(&Rejects::errors_path(path), errors),
+            lacks_end,
+            row: Vec::new(),
+        }
+    }
+
+    /// The two files, where a later run can go on with them.
+    #[cfg(unix)]
+    pub fn parts(&self) -> Option<[&Part; 2]> {
+        Some([self.records.part()?, self.errors.part()?])
+    }
+
+    /// What a later run needs to know.
+    #[cfg(unix)]
+    pub fn state(&self) -> Option<RejectsState> {
+        let [records, errors] = self.parts()?;
+        Some(RejectsState {
+            path: self.records.name().to_path_buf(),
+            records: records.state(),
+            errors: errors.state(),
+            lacks_end: self.lacks_end,
         })
     }
 

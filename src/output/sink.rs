@@ -59,6 +59,15 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// The path, if it is a file.
+    #[cfg(unix)]
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.goal {
+            Goal::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
     /// The path, or a word in angle brackets, for messages.
     pub(crate) fn name(&self) -> &Path {
         match &self.goal {

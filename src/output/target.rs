@@ -116,6 +116,18 @@ impl Place {
         }
     }
 
+    /// Another name in the same folder.
+    pub(crate) fn sibling(&self, name: OsString) -> Result<Place, super::Fault> {
+        let dir = self.dir.try_clone();
+        let dir =
+            dir.map_err(|error| super::Fault::in_folder(&self.folder, "open this folder", error))?;
+        Ok(Place {
+            dir,
+            folder: self.folder.clone(),
+            name,
+        })
+    }
+
     fn open_existing(&self) -> io::Result<File> {
         loop {
             match openat(

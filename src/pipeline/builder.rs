@@ -9,6 +9,7 @@ use crate::format::{Dialect, Format};
 use crate::output::Rejects;
 use crate::pool::Policy;
 use crate::progress::Observer;
+use crate::resume::Resume;
 use crate::retry::Retry;
 
 /// What happens when a record fails.
@@ -61,6 +62,7 @@ pub(crate) struct Settings {
     pub sequential: bool,
     pub memory_map: bool,
     pub observer: Option<Arc<dyn Observer>>,
+    pub resume: Option<Resume>,
 }
 
 impl Default for Builder {
@@ -84,6 +86,7 @@ impl Default for Builder {
                 sequential: false,
                 memory_map: false,
                 observer: None,
+                resume: None,
             },
         }
     }
@@ -189,6 +192,21 @@ impl Builder {
         self
     }
 
+    /// Makes the run one that can be continued. While it goes on, its output is `OUTPUT.part`, and `OUTPUT.checkpoint` beside it says what
+    /// the next run needs to know. A run of the same settings with the same key goes on from there, after a kill at any moment, a failure
+    /// or a stop, and gives the same bytes as one that was never interrupted. Threads, memory, chunk sizes, what becomes of failing
+    /// records, retries and limits of failures may be other ones. Default: no.
+    ///
+    /// Inputs and output must be regular files; of another kind they are refused (kind [`Config`](ErrorKind::Config)). Kind
+    /// [`Refused`](ErrorKind::Refused) says that an input, a setting or what was left has changed in a way that changes bytes, or that another run
+    /// writes the output. Nothing is touched then. The files of [rejects](OnError::Reject) go the same way.
+    ///
+    /// Only on Unix; elsewhere [`build`](Builder::build) refuses it.
+    pub fn resume(mut self, resume: impl Into<Resume>) -> Builder {
+        self.settings.resume = Some(resume.into());
+        self
+    }
+
     /// Who is told of the progress. Default: nobody.
     pub fn observe(mut self, observer: Arc<dyn Observer>) -> Builder {
         self.settings.observer = Some(observer);
@@ -233,6 +251,9 @@ impl Builder {
             if size == 0 {
                 return refuse(format!("the {name} must be at least 1"));
             }
+        }
+        if cfg!(not(unix)) && settings.resume.is_some() {
+            return refuse("runs can be resumed on Unix only".to_owned());
         }
         if settings.threads > MOST_THREADS {
             return refuse(format!(

@@ -32,15 +32,36 @@ impl Failures {
     /// Opens the rejects, if there are to be any.
     pub fn open(settings: &Settings) -> Result<Failures, Error> {
         let rejects = settings.on_error.rejects().map(OpenRejects::open);
-        Ok(Failures {
+        let rejects = rejects.transpose().map_err(output_error)?;
+        Ok(Failures::of(settings, rejects))
+    }
+
+    /// With rejects that are open, if there are to be any.
+    pub fn of(settings: &Settings, rejects: Option<OpenRejects>) -> Failures {
+        Failures {
             observer: settings.observer.clone(),
-            rejects: rejects.transpose().map_err(output_error)?,
+            rejects,
             format: settings.format.clone(),
             max_errors: settings.max_errors,
             max_failing_runs: settings.max_failing_runs(),
             failed: 0,
             in_a_row: 0,
-        })
+        }
+    }
+
+    /// Goes on behind these.
+    pub fn go_on(&mut self, failed: u64, in_a_row: u64) {
+        (self.failed, self.in_a_row) = (failed, in_a_row);
+    }
+
+    /// Attempts that failed whole since the last one that did not.
+    pub fn in_a_row(&self) -> u64 {
+        self.in_a_row
+    }
+
+    /// What is set aside.
+    pub fn open_rejects(&self) -> Option<&OpenRejects> {
+        self.rejects.as_ref()
     }
 
     /// Whether failing records are set aside.

@@ -3,22 +3,33 @@
 use std::sync::{Arc, PoisonError};
 
 use super::messages::changed;
+use crate::checksum::{combine, crc};
 use crate::error::{Error, Position, escaped};
 use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
+use crate::output::checkpoint::{InputState, Place, Summed};
 use crate::pool::{Done, RecordPlace};
+use crate::sync::lock;
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
     opened: OpenedInputs,
     current: Option<CurrentInput>,
+    /// Where the input that is entered next goes on, and its bytes before that.
+    go_on: Option<(Place, Summed)>,
+    /// Those that are written whole, where the run can be gone on from.
+    whole: Option<Vec<InputState>>,
+    /// The end of the last of them.
+    end: Place,
 }
 
 /// The input whose chunks are being written.
 struct CurrentInput {
     info: Arc<InputInfo>,
-    /// LF bytes before the next chunk.
-    lines: u64,
+    /// Where the next chunk begins, or the record before which the last one ended.
+    place: Place,
+    /// The bytes before that.
+    summed: Summed,
     /// The end of what was processed, to recognise the input by if it has grown.
     tail: Vec<u8>,
     end: u64,
@@ -30,7 +41,33 @@ impl Inputs {
         Inputs {
             opened,
             current: None,
+            go_on: None,
+            whole: None,
+            end: Place::default(),
         }
+    }
+
+    /// Keeps what a later run needs to know of the inputs; of this one's, those before the next were written by an earlier run.
+    pub fn keep(&mut self, whole: Vec<InputState>) {
+        self.whole = Some(whole);
+    }
+
+    /// The next input goes on at this place.
+    pub fn go_on(&mut self, place: Place, summed: Summed) {
+        self.go_on = Some((place, summed));
+    }
+
+    /// The inputs up to the one being written, and the place in that one. `None`: none was opened.
+    pub fn state(&self) -> Option<(Vec<InputState>, Place)> {
+        let mut states = self.whole.clone().unwrap_or_default();
+        let place = match &self.current {
+            Some(current) => {
+                states.push(current.state());
+                current.place
+            }
+            None => self.end,
+        };
+        (!states.is_empty()).then_some((states, place))
     }
 
     /// Whether chunks of this input are being written.
@@ -48,17 +85,22 @@ impl Inputs {
     }
 
     /// Goes on to the next input, if one was opened. The one before must be left.
-    pub fn enter_next(&mut self) -> Option<Arc<InputInfo>> {
+    /// Whether its top counts: it was counted by the run that this one goes on from.
+    pub fn enter_next(&mut self) -> Option<(Arc<InputInfo>, bool)> {
         let opened = self.opened.lock();
         let info = opened.unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let go_on = self.go_on.take();
+        let is_new = go_on.is_none();
+        let (place, summed) = go_on.unwrap_or_else(|| at_top(&info, self.whole.is_some()));
         self.current = Some(CurrentInput {
-            lines: info.top_lines,
+            place,
+            summed,
             tail: Vec::new(),
-            end: info.top_bytes(),
+            end: place.offset,
             grown: None,
             info: Arc::clone(&info),
         });
-        Some(info)
+        Some((info, is_new))
     }
 
     /// Whether another input was opened.
@@ -70,24 +112,49 @@ impl Inputs {
     /// All of an input is written. A note, if it has grown.
     pub fn leave(&mut self) -> Result<Option<String>, Error> {
         self.check()?;
-        Ok(self.current.take().and_then(|current| {
-            let grown = current.grown?;
-            Some(format!(
+        let Some(current) = self.current.take() else {
+            return Ok(None);
+        };
+        if let Some(whole) = &mut self.whole {
+            whole.push(current.state());
+            self.end = current.place;
+        }
+        Ok(current.grown.map(|grown| {
+            format!(
                 "{}: grew from {} to {} bytes while it was read; the first {} were processed",
                 escaped(&current.info.name),
                 grown.from,
                 grown.to,
                 grown.from
-            ))
+            )
         }))
     }
 
     /// This chunk is written.
     pub fn advance(&mut self, done: &mut Done) {
         if let Some(current) = &mut self.current {
-            current.lines += done.lines;
+            current.place.lines += done.lines;
+            current.place.records = done.place.first + done.place.records;
             current.end = done.place.offset + done.bytes;
+            current.place.offset = current.end;
+            if let Some(crc) = done.crc {
+                current.summed.crc = combine(current.summed.crc, crc, done.bytes);
+            }
+            current.summed.bytes = current.end;
             current.tail = std::mem::take(&mut done.tail);
+        }
+    }
+
+    /// This chunk is written up to a record.
+    pub fn advance_to(&mut self, done: &Done, to: RecordPlace) {
+        if let Some(current) = &mut self.current {
+            current.place.lines += to.lines;
+            current.place.records = done.place.first + to.index;
+            current.place.offset = done.place.offset + to.start as u64;
+            current.summed = Summed {
+                bytes: current.place.offset,
+                crc: combine(current.summed.crc, to.crc, to.start as u64),
+            };
         }
     }
 
@@ -117,7 +184,10 @@ impl Inputs {
 
     /// Where a record of a chunk stands.
     pub fn position_of(&self, done: &Done, place: RecordPlace) -> Position {
-        let before = self.current.as_ref().map_or(0, |current| current.lines);
+        let before = self
+            .current
+            .as_ref()
+            .map_or(0, |current| current.place.lines);
         Position {
             input: done.place.input.name.to_path_buf(),
             record: done.place.first + place.index + 1,
@@ -136,13 +206,42 @@ impl Inputs {
             input: error.input.to_path_buf(),
             record: error.records + 1,
             // In the top of an input, whose lines are not counted yet, only that of the first byte is known.
-            line: here.map_or(u64::from(error.offset == 0), |current| current.lines + 1),
+            line: here.map_or(u64::from(error.offset == 0), |current| {
+                current.place.lines + 1
+            }),
             offset: error.offset,
         }
     }
 }
 
+/// Behind the top of an input.
+fn at_top(info: &InputInfo, sum: bool) -> (Place, Summed) {
+    let place = Place {
+        offset: info.top_bytes(),
+        records: 0,
+        lines: info.top_lines,
+    };
+    let header = info.header.as_ref().map_or(&[][..], |header| header.raw());
+    let summed = Summed {
+        bytes: place.offset,
+        crc: match sum {
+            true => combine(crc(&info.preamble), crc(header), header.len() as u64),
+            false => 0,
+        },
+    };
+    (place, summed)
+}
+
 impl CurrentInput {
+    fn state(&self) -> InputState {
+        let watch = self.info.watch.as_ref();
+        InputState {
+            path: self.info.name.to_path_buf(),
+            identity: watch.map(|watch| lock(watch).identity()),
+            summed: self.summed,
+        }
+    }
+
     fn check(&mut self, tail: &[u8], end: u64) -> Result<(), Error> {
         let Some(watch) = &self.info.watch else {
             return Ok(());

@@ -38,6 +38,12 @@ pub(super) fn all_fail(failure: RecordFailure, position: Position, attempts: u64
     ended_by(failure, position, what)
 }
 
+/// What should not happen.
+#[cfg(unix)]
+pub(super) fn internal(what: &'static str) -> Error {
+    Error::new(ErrorKind::Internal, what)
+}
+
 fn ended_by(failure: RecordFailure, position: Position, what: String) -> Error {
     Error::new(ErrorKind::Record(failure.kind), what)
         .at(position)

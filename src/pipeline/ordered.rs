@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
+#[cfg(unix)]
+use super::resuming::Resuming;
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
@@ -15,6 +17,7 @@ use crate::output::{Output, OutputError};
 use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Observer, Progress, Started};
+use crate::record::Header;
 use crate::summary::Summary;
 
 /// Writes the results. It alone knows how many lines and records came before a chunk.
@@ -27,6 +30,9 @@ pub(crate) struct Ordered<'o, P: Process> {
     summary: Summary,
     inputs: Inputs,
     control: Arc<Control>,
+    /// Where a later run can go on from this one.
+    #[cfg(unix)]
+    resuming: Option<Resuming>,
 }
 
 /// What became of a result.
@@ -54,6 +60,8 @@ impl<'o, P: Process> Ordered<'o, P> {
             summary: Summary::default(),
             inputs: Inputs::new(opened),
             control,
+            #[cfg(unix)]
+            resuming: None,
         }
     }
 
@@ -80,9 +88,23 @@ impl<'o, P: Process> Ordered<'o, P> {
         let Some((info, header)) = with_header else {
             return Ok(());
         };
+        let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
+        #[cfg(unix)]
+        self.keep_header(&mut buffer, opening.header_lacks_end)?;
+        self.write_buffer(&mut buffer)
+    }
+
+    /// The header that the work gives.
+    fn header(
+        &self,
+        info: &InputInfo,
+        header: &Header,
+        lacks_end: bool,
+        buffers: &Arc<BufferSettings>,
+    ) -> Result<Buffer, Error> {
         let mut record = header.as_record(&info.name);
         let with_end;
-        if opening.header_lacks_end {
+        if lacks_end {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
@@ -100,7 +122,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer)
+        Ok(buffer)
     }
 
     /// Takes the next result in order.
@@ -129,6 +151,8 @@ impl<'o, P: Process> Ordered<'o, P> {
             None => return self.again(done),
         }
         self.count(done, in_flight)?;
+        #[cfg(unix)]
+        self.save_if_due()?;
         Ok(Verdict::Written)
     }
 
@@ -182,9 +206,13 @@ impl<'o, P: Process> Ordered<'o, P> {
             Some(None) => done.processed + failed,
         };
         if let Some(ended) = done.ended.take() {
-            if let Some(place) = ended.place() {
-                summary.bytes_in += place.start as u64;
-                summary.lines += place.lines;
+            match ended.place() {
+                Some(place) => {
+                    summary.bytes_in += place.start as u64;
+                    summary.lines += place.lines;
+                    self.inputs.advance_to(&done, place);
+                }
+                None => self.spoil(),
             }
             return Err(self.ended(&done, ended));
         }
@@ -259,11 +287,13 @@ impl<'o, P: Process> Ordered<'o, P> {
             return Ok(false);
         }
         self.leave()?;
-        let Some(info) = self.inputs.enter_next() else {
+        let Some((info, is_new)) = self.inputs.enter_next() else {
             return Ok(false);
         };
-        self.summary.lines += info.top_lines;
-        self.summary.bytes_in += info.top_bytes();
+        if is_new {
+            self.summary.lines += info.top_lines;
+            self.summary.bytes_in += info.top_bytes();
+        }
         Ok(true)
     }
 
@@ -316,15 +346,19 @@ impl<'o, P: Process> Ordered<'o, P> {
     ) -> Result<Summary, Error> {
         let mut result = run.and_then(|()| self.complete());
         self.note_flaky_chunks();
+        if result.is_ok() {
+            result = balance(&self.summary);
+        }
+        #[cfg(unix)]
+        let result = self.end_resumable(result);
+        #[cfg(unix)]
+        let mut result = result;
         let Ordered {
             mut output,
             mut summary,
             failures,
             ..
         } = self;
-        if result.is_ok() {
-            result = balance(&summary);
-        }
         // What was set aside is kept when the run fails, and comes before the output that lacks it.
         let kept = failures.finish();
         result = result.and(kept);
@@ -370,6 +404,14 @@ impl<'o, P: Process> Ordered<'o, P> {
         Ok(())
     }
 
+    /// What is written is not what the counts say.
+    fn spoil(&mut self) {
+        #[cfg(unix)]
+        if let Some(resuming) = &mut self.resuming {
+            resuming.spoiled = true;
+        }
+    }
+
     fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
         match self.inputs.check() {
@@ -378,6 +420,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
     }
 }
+
+#[cfg(unix)]
+mod resumable;
 
 /// Every record that was read is in the output, or failed.
 fn balance(summary: &Summary) -> Result<(), Error> {

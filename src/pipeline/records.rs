@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use super::builder::Settings;
 use super::stage::{Results, Stage, charge};
-use super::stages::{Stages, check_origins};
+use super::stages::{Outputs, Stages, check_origins};
 use super::{cannot_start, panicked as run_panicked};
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
@@ -154,8 +154,15 @@ impl<T: Send + 'static> Values<T> {
     fn start(records: Records, work: &Collect<T>) -> Result<Values<T>, Error> {
         let settings = records.settings;
         let (stop, source) = (records.stop, records.source);
+        if settings.resume.is_some() {
+            let what = "values can't be resumed: only what is in a file can";
+            return Err(Error::new(ErrorKind::Config, what));
+        }
+        let origins = source.inputs();
+        check_origins(&origins)?;
+        let outputs = Outputs::open(&settings, Sink::discard())?;
         let (mut stages, mut framer) =
-            Stages::open(&settings, &stop, source, Sink::discard(), work.clone())?;
+            Stages::open(&settings, &stop, origins, outputs, work.clone())?;
         stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);

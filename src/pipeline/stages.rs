@@ -8,13 +8,15 @@ use super::failures::Failures;
 use super::messages::output_error;
 use super::ordered::Ordered;
 use super::reading;
+use super::resuming::{self, Resumed};
 use crate::buffer::BufferSettings;
 use crate::control::{Control, StopHandle};
 use crate::error::{Error, ErrorKind};
 use crate::frame::Framer;
 #[cfg(unix)]
 use crate::input::{GuardedTemporary, guard_temporary};
-use crate::input::{Origin, Recycler, Source};
+use crate::input::{Origin, Recycler};
+use crate::output::checkpoint::Checkpoint;
 use crate::output::{Output, Sink};
 use crate::pool::Work;
 use crate::process::Process;
@@ -26,6 +28,8 @@ pub(super) struct Stages<'a, P: Process> {
     pub work: Arc<Work<P>>,
     pub ordered: Ordered<'a, P>,
     pub buffers: Arc<BufferSettings>,
+    /// What an earlier run left, to go on from.
+    from: Option<Checkpoint>,
     /// Where the process has to die over a mapped input, the output's temporary file goes.
     #[cfg(unix)]
     _temporary: Option<GuardedTemporary>,
@@ -36,15 +40,16 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
     pub fn open(
         settings: &Settings,
         stop: &StopHandle,
-        source: Source<'a>,
-        sink: Sink<'a>,
+        origins: Vec<Origin<'a>>,
+        outputs: Outputs<'a>,
         process: P,
     ) -> Result<(Stages<'a, P>, Framer<'a>), Error> {
         let control = stop.enroll();
-        let origins = source.inputs();
-        check_origins(&origins)?;
-        let output = Output::open(sink).map_err(output_error)?;
-        let failures = Failures::open(settings)?;
+        let Outputs {
+            output,
+            failures,
+            resumed,
+        } = outputs;
         #[cfg(unix)]
         if let Some(fd) = output.closed_fd() {
             control.waker.watch_closed(fd);
@@ -73,6 +78,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&buffers),
             Arc::clone(&control),
             settings.observer.clone(),
+            resumed.is_some(),
         );
         let total_bytes = origins.iter().map(size_of).sum();
         let framer = Framer::new(
@@ -84,7 +90,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&control),
         );
         let observer = settings.observer.clone();
-        let ordered = Ordered::new(
+        let mut ordered = Ordered::new(
             process,
             output,
             observer,
@@ -97,8 +103,14 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             threads: settings.threads,
             memory: settings.memory as u64,
         });
+        let mut from = None;
+        if let Some(resumed) = resumed {
+            ordered.keep_state(resumed.resuming);
+            from = resumed.from;
+        }
         let stages = Stages {
             control,
+            from,
             work: Arc::new(work),
             ordered,
             buffers,
@@ -110,6 +122,9 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
 
     /// Reads the headers and writes what stands before the first record.
     pub fn begin(&mut self, settings: &Settings, framer: &mut Framer<'_>) -> Result<(), Error> {
+        if let Some(from) = self.from.take() {
+            return self.go_on(&from, framer);
+        }
         let opened = reading(|| {
             framer.compare_headers()?;
             framer.open_first()
@@ -117,6 +132,38 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
         self.ordered
             .begin(&opening, settings.output_header, &self.buffers)
+    }
+
+    /// Reads the headers and finds the place where an earlier run stopped.
+    fn go_on(&mut self, from: &Checkpoint, framer: &mut Framer<'_>) -> Result<(), Error> {
+        let Some(place) = resuming::place_to_go_on(from) else {
+            return Ok(());
+        };
+        let gone = reading(|| {
+            framer.compare_headers()?;
+            framer.go_on(&place)
+        });
+        let header = gone.map_err(|error| self.ordered.reader_failed(error))?;
+        self.ordered.go_on(from, header.as_deref(), &self.buffers)
+    }
+}
+
+/// Where the results of a run go.
+pub(super) struct Outputs<'a> {
+    pub output: Output<'a>,
+    pub failures: Failures,
+    /// Where the run is one that can be gone on from.
+    pub resumed: Option<Resumed>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Opens them; nothing is written.
+    pub fn open(settings: &Settings, sink: Sink<'a>) -> Result<Outputs<'a>, Error> {
+        Ok(Outputs {
+            output: Output::open(sink).map_err(output_error)?,
+            failures: Failures::open(settings)?,
+            resumed: None,
+        })
     }
 }
 

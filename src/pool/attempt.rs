@@ -110,6 +110,7 @@ impl<P: Process> Attempt<'_, P> {
                     index,
                     start,
                     lines,
+                    crc: 0,
                 });
             }
             let content = &self.framed.bytes[span.start..span.content_end];
@@ -301,6 +302,7 @@ impl<P: Process> Attempt<'_, P> {
             index,
             start,
             lines,
+            crc: 0,
         }
     }
 

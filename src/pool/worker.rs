@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use memchr::memchr_iter;
 
 use super::attempt::Attempt;
-use super::failure::{Ended, Held, RecordFailure, panicked};
+use super::failure::{Ended, Held, RecordFailure, RecordPlace, panicked};
 use super::policy::Policy;
 use super::runs::FailingRuns;
 use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
+use crate::checksum::Digest;
 use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, Place};
@@ -31,6 +32,8 @@ pub(crate) struct Work<P: Process> {
     pub control: Arc<Control>,
     pub observer: Option<Arc<dyn Observer>>,
     states: Mutex<Vec<P::State>>,
+    /// Whether the input is summed.
+    sums: bool,
 }
 
 /// What became of a chunk that a worker took.
@@ -66,6 +69,8 @@ pub(crate) struct Done {
     pub bytes: u64,
     /// LF bytes in the chunk.
     pub lines: u64,
+    /// The checksum of its bytes of the input, where the run can be gone on from.
+    pub crc: Option<u32>,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
     pub busy: Duration,
@@ -88,6 +93,7 @@ impl<P: Process> Work<P> {
         buffers: Arc<BufferSettings>,
         control: Arc<Control>,
         observer: Option<Arc<dyn Observer>>,
+        sums: bool,
     ) -> Work<P> {
         Work {
             process,
@@ -97,6 +103,7 @@ impl<P: Process> Work<P> {
             control,
             observer,
             states: Mutex::new(Vec::new()),
+            sums,
         }
     }
 
@@ -187,6 +194,13 @@ impl<P: Process> Work<P> {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
+        let crc = self.sums.then(|| {
+            let failures = so_far.failures.iter_mut().map(|failure| &mut failure.place);
+            sum(
+                bytes,
+                failures.chain(ended.iter_mut().filter_map(Ended::place_mut)),
+            )
+        });
         Done {
             is_flaky: so_far.is_flaky(),
             output: so_far.output,
@@ -199,6 +213,7 @@ impl<P: Process> Work<P> {
             ended,
             bytes: bytes.len() as u64,
             lines: count_lines(bytes),
+            crc,
             tail,
             place: framed.place,
             busy: so_far.busy,
@@ -217,6 +232,19 @@ impl<P: Process> Drop for Work<P> {
             drop_quietly(state);
         }
     }
+}
+
+/// The checksum of a chunk, and of what comes before each of these records.
+fn sum<'p>(bytes: &[u8], places: impl Iterator<Item = &'p mut RecordPlace>) -> u32 {
+    let mut digest = Digest::default();
+    let mut done = 0;
+    for place in places {
+        digest.update(bytes.get(done..place.start).unwrap_or_default());
+        done = place.start;
+        place.crc = digest.sum();
+    }
+    digest.update(bytes.get(done..).unwrap_or_default());
+    digest.sum()
 }
 
 /// LF bytes.

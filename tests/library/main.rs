@@ -15,5 +15,7 @@ mod faults;
 mod memory;
 mod pools;
 mod records;
+#[cfg(unix)]
+mod resume;
 mod spill;
 mod twin;

@@ -1,0 +1,55 @@
+//! CRC-32 as gzip has it (ISO 3309), of bytes that come in parts.
+
+/// CRC-32 as gzip has it (ISO 3309).
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
+    let mut digest = Digest::default();
+    digest.update(bytes);
+    digest.sum()
+}
+
+/// A CRC-32 that grows with its bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Digest(crc_fast::Digest);
+
+const CRC_32: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc32IsoHdlc;
+
+impl Default for Digest {
+    fn default() -> Digest {
+        Digest(crc_fast::Digest::new(CRC_32))
+    }
+}
+
+impl Digest {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn sum(&self) -> u32 {
+        self.0.finalize() as u32
+    }
+}
+
+/// The sum of bytes whose parts have these, the second of which has so many.
+pub(crate) fn combine(first: u32, second: u32, second_len: u64) -> u32 {
+    crc_fast::checksum_combine(CRC_32, first.into(), second.into(), second_len) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_gzip_and_combine() {
+        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc(b""), 0);
+        let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7 % 251) as u8).collect();
+        for cut in [0, 1, 777, 65_536, 100_000] {
+            let (first, second) = bytes.split_at(cut);
+            let both = combine(crc(first), crc(second), second.len() as u64);
+            assert_eq!(both, crc(&bytes));
+        }
+        let mut digest = Digest::default();
+        bytes.chunks(999).for_each(|part| digest.update(part));
+        assert_eq!(digest.sum(), crc(&bytes));
+    }
+}

@@ -1,0 +1,38 @@
+//! Stands for `resuming` on systems where runs can't be resumed; building a pipeline with that setting is refused there.
+
+use super::builder::Settings;
+use super::stages::Outputs;
+use crate::error::Error;
+use crate::frame::GoOn;
+use crate::input::Origin;
+use crate::output::Sink;
+use crate::output::checkpoint::Checkpoint;
+use crate::resume::Resume;
+use crate::summary::Summary;
+
+/// There is none.
+pub(super) enum Resuming {}
+
+pub(super) struct Resumed {
+    pub resuming: Resuming,
+    pub from: Option<Checkpoint>,
+}
+
+#[allow(dead_code)]
+pub(super) enum Found<'a> {
+    Run(Box<Outputs<'a>>),
+    Published(Box<Summary>),
+}
+
+pub(super) fn open<'a>(
+    _: &Settings,
+    _: &Resume,
+    _: &[Origin<'_>],
+    _: &Sink<'a>,
+) -> Result<Found<'a>, Error> {
+    unreachable!("refused when the pipeline was built")
+}
+
+pub(super) fn place_to_go_on(_: &Checkpoint) -> Option<GoOn> {
+    None
+}

@@ -1,0 +1,156 @@
+//! The ordered stage's part in runs that can be gone on from: it alone knows what is written.
+
+use std::sync::Arc;
+
+use super::{Error, ErrorKind, Ordered, Process, messages, output_error};
+use crate::buffer::{Buffer, BufferSettings};
+use crate::checksum::crc;
+use crate::frame::InputInfo;
+use crate::output::checkpoint::{Checkpoint, HeaderState, State};
+use crate::output::{Output, OutputError, Sink};
+use crate::pipeline::resuming::{Resuming, refused};
+use crate::process::RunState;
+use crate::summary::Summary;
+
+impl<P: Process> Ordered<'_, P> {
+    /// Keeps the state from now on.
+    pub fn keep_state(&mut self, resuming: Resuming) {
+        self.resuming = Some(resuming);
+        self.inputs.keep(Vec::new());
+    }
+
+    /// Goes on behind what an earlier run wrote, instead of beginning. `header`: the one that the records have, if they have one.
+    pub fn go_on(
+        &mut self,
+        from: &Checkpoint,
+        header: Option<&InputInfo>,
+        buffers: &Arc<BufferSettings>,
+    ) -> Result<(), Error> {
+        self.summary = Summary::resumed(&from.counters);
+        self.run = RunState::default();
+        self.run.set(from.run.clone());
+        let failed = self.summary.skipped + self.summary.rejected;
+        self.failures.go_on(failed, from.failing_runs);
+        if let Some((last, whole)) = from.inputs.split_last() {
+            self.inputs.keep(whole.to_vec());
+            self.inputs.go_on(from.position, last.summed);
+        }
+        let Some(then) = from.header else {
+            return Ok(());
+        };
+        // The work may learn from it, as it did in the earlier run.
+        let made = match header.and_then(|info| Some((info, info.header.as_ref()?))) {
+            Some((info, header)) => {
+                let mut buffer = self.header(info, header, then.lacks_end, buffers)?;
+                Some(sum(&mut buffer).map_err(output_error)?)
+            }
+            None => None,
+        };
+        match made {
+            Some(crc) if crc == then.crc => Ok(()),
+            _ => Err(refused(
+                self.output.name(),
+                "the run that is to go on wrote another header",
+            )),
+        }
+    }
+
+    pub(super) fn keep_header(
+        &mut self,
+        buffer: &mut Buffer,
+        lacks_end: bool,
+    ) -> Result<(), Error> {
+        if let Some(resuming) = &mut self.resuming {
+            let crc = sum(buffer).map_err(output_error)?;
+            resuming.header = Some(HeaderState { lacks_end, crc });
+        }
+        Ok(())
+    }
+
+    /// Saves the state, if it is time to.
+    pub(super) fn save_if_due(&mut self) -> Result<(), Error> {
+        let Some(resuming) = &self.resuming else {
+            return Ok(());
+        };
+        if !resuming.is_due().map_err(output_error)? {
+            return Ok(());
+        }
+        // What was written out of an input that has changed must not be gone on from.
+        self.inputs.check()?;
+        let checkpoint = self.checkpoint(State::Running);
+        if let (Some(resuming), Some(checkpoint)) = (&mut self.resuming, checkpoint) {
+            resuming.save(&checkpoint).map_err(output_error)?;
+        }
+        Ok(())
+    }
+
+    /// What a later run needs to know, if anything is there to go on from.
+    fn checkpoint(&self, state: State) -> Option<Checkpoint> {
+        let resuming = self.resuming.as_ref()?;
+        let (inputs, position) = self.inputs.state()?;
+        let rejects = self.failures.open_rejects();
+        Some(Checkpoint {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            state,
+            settings: resuming.settings().to_vec(),
+            inputs,
+            header: resuming.header,
+            position,
+            output: self.output.file_state()?,
+            rejects: rejects.and_then(|rejects| rejects.state()),
+            counters: self.summary.counters(),
+            failing_runs: self.failures.in_a_row(),
+            run: self.run.get().to_vec(),
+        })
+    }
+
+    /// The run is over: gives the files their names, or leaves what a later run needs.
+    pub(super) fn end_resumable(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        let state = match &result {
+            Ok(()) => State::Publishing,
+            Err(_) => State::Running,
+        };
+        let trusted = match &result {
+            Ok(()) => true,
+            // What reached the file is not known, or does not come from the input as it is.
+            Err(error) => {
+                !matches!(error.kind(), ErrorKind::Output | ErrorKind::Changed)
+                    && self.inputs.check().is_ok()
+            }
+        };
+        let checkpoint = trusted.then(|| self.checkpoint(state)).flatten();
+        let Some(resuming) = self.resuming.take() else {
+            return result;
+        };
+        let mut parts = Vec::new();
+        if let Some(rejects) = self.failures.open_rejects().and_then(|it| it.parts()) {
+            parts.extend(rejects);
+        }
+        parts.extend(self.output.part());
+        match result {
+            Ok(()) => {
+                let nothing = || messages::internal("the run has no state to publish");
+                let checkpoint = checkpoint.ok_or_else(nothing)?;
+                resuming.publish(&checkpoint, &parts).map_err(output_error)
+            }
+            Err(error) => {
+                // The first error is the one that is told; the state of the last save stays.
+                let left = resuming.leave(checkpoint.as_ref(), &parts);
+                if left.is_ok() {
+                    let name = crate::error::escaped(self.output.name()).to_string();
+                    self.note(format!(
+                        "{name}.part keeps what is done: a run of the same settings with resume goes on from there"
+                    ));
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The checksum of what a buffer holds.
+fn sum(buffer: &mut Buffer) -> Result<u32, OutputError> {
+    let mut bytes = Vec::new();
+    buffer.write_to(&mut Output::open(Sink::writer(&mut bytes))?)?;
+    Ok(crc(&bytes))
+}

@@ -4,6 +4,7 @@ mod args;
 mod cat;
 mod check;
 mod escape;
+mod failures;
 mod help;
 mod json;
 mod magic;

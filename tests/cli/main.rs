@@ -10,6 +10,7 @@ mod testenv;
 mod cases;
 mod changing;
 mod command;
+mod failures;
 mod figures;
 mod input;
 mod output;

@@ -13,6 +13,8 @@ mod plan;
 mod progress;
 mod run;
 mod same;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod status;
 mod streams;

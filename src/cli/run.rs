@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use indicatif::DecimalBytes;
-use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary};
+use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary, Working};
 
 use super::args::ProgressArg;
 use super::escape;
 use super::plan::Plan;
 use super::progress::{Board, Manner, Ticker};
+#[cfg(unix)]
+use super::signals::Answers;
 use super::stats::{Stats, StatsFile};
 use super::status::{Status, message};
 use super::units::{counted, grouped};
@@ -38,6 +40,8 @@ pub fn run<P: Process>(
         notes: (!plan.quiet).then(|| voice.speaker()),
         on_failure,
     };
+    #[cfg(unix)]
+    let _answers = Answers::start(Arc::clone(&board), voice.speaker());
     let manner = Manner::of(plan.progress, plan.result_on_terminal);
     if manner != Manner::Nothing {
         voice.show(Ticker::new(board, manner));
@@ -203,6 +207,10 @@ impl Observer for Reporter {
 
     fn failed(&self, failure: &Failure<'_>) {
         (self.on_failure)(failure);
+    }
+
+    fn working(&self, worker: usize, on: Option<&Working<'_>>) {
+        self.board.working(worker, on);
     }
 
     fn note(&self, note: &str) {

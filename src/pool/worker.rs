@@ -116,7 +116,7 @@ impl<P: Process> Work<P> {
     ) -> Worked<X> {
         let start = Instant::now();
         // What a plain loop began before there were workers can come too early.
-        if pending.due().is_some_and(|due| due > start) {
+        if !self.control.is_stopped() && pending.due().is_some_and(|due| due > start) {
             return Worked::Later(pending);
         }
         let Pending { framed, begun } = pending;

@@ -5,6 +5,7 @@ mod bench;
 mod cat;
 mod check;
 mod escape;
+mod failures;
 mod help;
 mod json;
 mod magic;
@@ -13,6 +14,8 @@ mod plan;
 mod progress;
 mod run;
 mod same;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod status;
 mod streams;

@@ -45,6 +45,8 @@ pub fn main() -> Status {
         Err(error) => tell(&error, &mut voice),
     };
     voice.settle();
+    #[cfg(unix)]
+    signals::die_of_it();
     status
 }
 

@@ -216,6 +216,31 @@ pub struct OutputArgs {
     /// Write no header
     #[arg(long)]
     pub no_output_header: bool,
+    #[command(flatten)]
+    pub resume: ResumeArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Interruptions")]
+pub struct ResumeArgs {
+    /// Make the run resumable, and continue one that was cut short
+    ///
+    /// While it goes on the output is OUTPUT.part, and OUTPUT.checkpoint says what the same command needs to go on, after a
+    /// kill at any moment, a failure or a signal. Threads, memory, chunk sizes, what becomes of failing records, retries and
+    /// limits of failures may be other ones then; what changes bytes is refused by name, with status 4.
+    #[arg(long)]
+    pub resume: bool,
+    /// As --resume, but throw away first what an earlier run left
+    #[arg(long)]
+    pub restart: bool,
+    /// How often a resumable run saves its state, at most
+    #[arg(long, value_name = "D", value_parser = units::duration, default_value = "2s")]
+    pub checkpoint_every: Duration,
+    /// With --resume, or on standard output: how long what is in flight may take to finish after a first INT, TERM or HUP
+    ///
+    /// No new chunk is read then. A second signal ends the run at once.
+    #[arg(long, value_name = "D", value_parser = units::duration, default_value = "5s")]
+    pub grace: Duration,
 }
 
 #[derive(Debug, Args)]

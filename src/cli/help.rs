@@ -17,6 +17,10 @@ Status:
   1  failed: no output file was made or changed
   2  what was typed can't be done
   3  done, but records were left out or set aside, or check found faults
+  4  refused: what an earlier run left does not fit, or another run writes this output
+A signal ends it with 128 and the signal's number, as a shell counts. With --resume, 1 and signals are worth running again:
+  until inorder cat in.csv -o out.csv --resume; do [ $? = 1 ] || [ $? -gt 128 ] || break; sleep 10; done
+and for systemd: Restart=on-failure, RestartPreventExitStatus=2 3 4
 
 SIGUSR1 prints a line of progress and one for each worker.";
 
@@ -40,6 +44,9 @@ Examples:
 
   Or is set aside, to be mended and run again; what is wrong stands in bad.csv.errors.ndjson (status 3):
     inorder cat --work fail:1% data/flights-sample.csv -o out.csv --rejects bad.csv
+
+  Killed at any moment, the same command goes on where it was:
+    inorder cat --work fib:1..18 data/flights-sample.csv -o out.csv --resume
 
   One attempt in ten fails and is tried again:
     inorder cat --work fail:10% --retries 9 --retry-delay 1ms data/flights-sample.csv -o out.csv";

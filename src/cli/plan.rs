@@ -2,9 +2,10 @@
 //! refused here.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use inorder::{Builder, Format, Pipeline, Source};
+use inorder::{Builder, Format, Pipeline, Resume, Source};
 
 use super::args::{
     CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
@@ -28,6 +29,12 @@ pub struct Plan {
     pub map: bool,
     pub output_header: bool,
     pub failures: Failures,
+    /// The run can be continued.
+    pub resume: Option<Resume>,
+    /// What is in flight may take so long after a signal.
+    pub grace: Duration,
+    /// What an earlier run left beside the output, where this one does not go on with it.
+    pub left_behind: Option<PathBuf>,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
@@ -58,6 +65,7 @@ impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
         let output = plan.with_result(args.output, args.failures)?;
+        plan.depends_on("work", &args.work);
         Ok(CatPlan {
             plan,
             output,
@@ -124,6 +132,9 @@ impl Plan {
             map: !input.no_mmap,
             output_header: true,
             failures: Failures::default(),
+            resume: None,
+            grace: Duration::ZERO,
+            left_behind: None,
             run,
             progress: show.progress,
             quiet: show.quiet,
@@ -131,6 +142,14 @@ impl Plan {
             has_report: false,
             result_on_terminal: false,
         })
+    }
+
+    /// What a run that is continued must have in common with the one before, beside what the library sees to.
+    pub fn depends_on(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.resume = self
+            .resume
+            .take()
+            .map(|resume| resume.setting(name, value.to_string()));
     }
 
     /// For the commands that write a result: where it goes, and what becomes of records that fail.
@@ -144,6 +163,17 @@ impl Plan {
         self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
+        let typed = output.resume;
+        if typed.resume || typed.restart {
+            let resume = Resume::new(self.command).restart(typed.restart);
+            self.resume = Some(resume.every(typed.checkpoint_every));
+        } else {
+            self.left_behind = name.path().and_then(left_behind);
+        }
+        // What is begun is worth finishing where it is not lost.
+        if self.resume.is_some() || name == OutputName::Stdout {
+            self.grace = typed.grace;
+        }
         Ok(name)
     }
 
@@ -200,6 +230,9 @@ impl Plan {
         if let Some(records) = self.limit {
             builder = builder.limit(records);
         }
+        if let Some(resume) = &self.resume {
+            builder = builder.resume(resume.clone());
+        }
         if self.map {
             builder = mapped(builder);
         }
@@ -216,6 +249,16 @@ impl Plan {
             })
         })
     }
+}
+
+/// What an interrupted run left of an output.
+fn left_behind(output: &Path) -> Option<PathBuf> {
+    [".part", ".checkpoint"].into_iter().find_map(|end| {
+        let mut name = output.as_os_str().to_owned();
+        name.push(end);
+        let path = PathBuf::from(name);
+        path.symlink_metadata().is_ok().then_some(path)
+    })
 }
 
 #[allow(unsafe_code)]

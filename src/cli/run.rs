@@ -40,17 +40,23 @@ pub fn run<P: Process>(
         notes: (!plan.quiet).then(|| voice.speaker()),
         on_failure,
     };
-    #[cfg(unix)]
-    let _answers = Answers::start(Arc::clone(&board), voice.speaker());
+    if let Some(path) = &plan.left_behind
+        && !plan.quiet
+    {
+        voice.line(&format!(
+            "{}: left by an interrupted run, and left alone by this one (--resume goes on with it, --restart throws it away)",
+            escape::name(path)
+        ));
+    }
     let manner = Manner::of(plan.progress, plan.result_on_terminal);
     if manner != Manner::Nothing {
-        voice.show(Ticker::new(board, manner));
+        voice.show(Ticker::new(Arc::clone(&board), manner));
     }
-    let result = plan
-        .pipeline()
-        .observe(Arc::new(reporter))
-        .build()
-        .and_then(|pipeline| pipeline.run(plan.source(), sink, process))
+    let pipeline = plan.pipeline().observe(Arc::new(reporter)).build()?;
+    #[cfg(unix)]
+    let _answers = Answers::start(board, voice.speaker(), pipeline.stop_handle(), plan.grace);
+    let result = pipeline
+        .run(plan.source(), sink, process)
         .map_err(anyhow::Error::from);
     voice.settle();
     finish(plan, voice, stats, result)

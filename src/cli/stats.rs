@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::names::OutputName;
 use super::plan::Plan;
-use super::status::{Status, message};
+use super::status::{Status, interruption, message};
 use super::{escape, streams};
 
 /// Raised when a field is taken away or changes its meaning; new ones may come at any time.
@@ -103,9 +103,13 @@ impl Stats {
                 (Status::Done, None) => "done",
                 (Status::Done, Some(_)) => "reader_gone",
                 (Status::Faults, _) => "done_with_faults",
+                (Status::Refused, _) => "refused",
+                (Status::Failed, Some(error)) if interruption(error).is_some() => "interrupted",
                 (Status::Failed | Status::Usage, _) => "failed",
             },
-            status: status.number(),
+            status: error
+                .and_then(interruption)
+                .unwrap_or_else(|| status.number()),
             error: error.map(|error| escape::line(&message(error))),
             position: error
                 .and_then(|error| error.downcast_ref::<inorder::Error>()?.position())
@@ -137,7 +141,7 @@ impl Stats {
                 mean: summary.chunk_times.mean.as_secs_f64(),
                 max: summary.chunk_times.max.as_secs_f64(),
             },
-            resumed_from: None,
+            resumed_from: summary.resumed_from,
             notes: summary.notes.clone(),
         }
     }

@@ -7,6 +7,9 @@ use std::process::ExitCode;
 
 use inorder::{ErrorKind, Summary};
 
+#[cfg(unix)]
+use super::signals;
+
 /// How the program ends. The numbers are part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -18,6 +21,8 @@ pub enum Status {
     Usage = 2,
     /// Done, but records were left out or set aside, or `check` found faults.
     Faults = 3,
+    /// A run can't go on from what an earlier one left, or another run is at it.
+    Refused = 4,
 }
 
 impl Status {
@@ -28,6 +33,7 @@ impl Status {
         }
         match error.downcast_ref::<inorder::Error>() {
             Some(error) if matches!(error.kind(), ErrorKind::Config) => Status::Usage,
+            Some(error) if matches!(error.kind(), ErrorKind::Refused) => Status::Refused,
             Some(error) if matches!(error.kind(), ErrorKind::Output) && is_broken_pipe(error) => {
                 Status::Done
             }
@@ -68,8 +74,25 @@ fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
         .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// The status with which the program dies, if a signal ended the run.
+pub fn interruption(error: &anyhow::Error) -> Option<u8> {
+    let error = error.downcast_ref::<inorder::Error>()?;
+    #[cfg(unix)]
+    if error.kind() == ErrorKind::Stopped {
+        return signals::status();
+    }
+    let _ = error;
+    None
+}
+
 /// The error with its causes; those of the library tell theirs themselves.
 pub fn message(error: &anyhow::Error) -> String {
+    #[cfg(unix)]
+    if interruption(error).is_some()
+        && let Some(name) = signals::ended_by()
+    {
+        return format!("interrupted by {name}");
+    }
     if error.is::<inorder::Error>() {
         error.to_string()
     } else {

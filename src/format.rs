@@ -45,6 +45,17 @@ impl Dialect {
 }
 
 impl Format {
+    /// As in the options of the program.
+    #[cfg(unix)]
+    pub(crate) fn name(&self) -> &'static str {
+        match self.framing {
+            Framing::Lines => "lines",
+            Framing::Nul => "nul",
+            Framing::Ndjson => "ndjson",
+            Framing::Csv(_) => "csv",
+        }
+    }
+
     /// Lines that end with LF.
     pub fn lines() -> Format {
         Format {

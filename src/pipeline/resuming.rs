@@ -106,11 +106,35 @@ fn cannot(what: &'static str) -> Error {
 fn all_settings(settings: &Settings, resume: &Resume, inputs: &[PathBuf]) -> Vec<(String, String)> {
     let inputs: Vec<String> = inputs.iter().map(|path| escaped(path)).collect();
     let mut all = resume.settings.clone();
+    let dialect = settings.format.dialect();
+    let character = |byte: Option<u8>| match byte {
+        Some(byte) => byte.escape_ascii().to_string(),
+        None => "none".to_owned(),
+    };
     let own = [
         ("inputs", inputs.join(", ")),
-        ("format", format!("{:?}", settings.format)),
+        ("format", settings.format.name().to_owned()),
+        (
+            "delimiter",
+            character(dialect.map(|dialect| dialect.delimiter)),
+        ),
+        (
+            "quote",
+            character(dialect.and_then(|dialect| dialect.quote)),
+        ),
+        (
+            "double-quote",
+            dialect.is_some_and(|dialect| dialect.doubling).to_string(),
+        ),
+        ("header", settings.format.header.to_string()),
         ("skip-lines", settings.skip_lines.to_string()),
-        ("limit", settings.limit.to_string()),
+        (
+            "limit",
+            match settings.limit {
+                u64::MAX => "none".to_owned(),
+                records => records.to_string(),
+            },
+        ),
         ("output-header", settings.output_header.to_string()),
         ("blank-lines", settings.blank_lines.to_string()),
     ];

@@ -253,6 +253,7 @@ impl<'a> Framer<'a> {
             preamble: top.preamble,
             header: top.header,
             top_lines: top_lines as u64,
+            identity: input.watch().map(|watch| watch.identity()),
             watch: input.watch().map(Mutex::new),
             name,
         };

@@ -10,6 +10,7 @@ use crate::error::BoxError;
 use crate::format::Framing;
 use crate::frame::spans::{Span, Spans};
 use crate::input::{Bytes, Watch};
+use crate::output::checkpoint::Identity;
 use crate::process::ChunkError;
 use crate::record::{Header, Record};
 use crate::sync::Mutex;
@@ -50,6 +51,8 @@ pub(crate) struct InputInfo {
     /// LF bytes in the preamble and the header.
     pub top_lines: u64,
     pub watch: Option<Mutex<Watch>>,
+    /// What a later run recognises a regular file by.
+    pub identity: Option<Identity>,
 }
 
 impl InputInfo {

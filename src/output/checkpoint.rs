@@ -2,8 +2,8 @@
 //!
 //! Three lines of text: what this is and the format's number, the state as JSON, and a checksum of both.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,8 @@ pub(crate) struct Place {
 /// An input, as it was when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct InputState {
-    pub path: PathBuf,
+    /// As text it could not be of any bytes.
+    pub path: OsString,
     /// `None`: an empty file, or none that can be looked at again.
     pub identity: Option<Identity>,
     /// Bytes that the output comes from.
@@ -128,7 +129,7 @@ pub(crate) struct FileState {
 /// Of the two files of failing records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RejectsState {
-    pub path: PathBuf,
+    pub path: OsString,
     pub records: FileState,
     pub errors: FileState,
     /// The record written last has no end.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -75,6 +76,9 @@ pub(crate) fn part_name(name: &OsStr) -> OsString {
     [name, OsStr::new(".part")].into_iter().collect()
 }
 
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 const FLAGS: OFlags = OFlags::RDWR
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
@@ -92,17 +96,39 @@ impl Part {
             PRIVATE,
         ) {
             Ok(file) => File::from(file),
-            Err(Errno::EXIST) => {
-                return Err(match open(place, &name)? {
-                    Some(file) if !hidden::lock(&file) => PartError::Busy,
-                    _ => PartError::NotOurs,
-                });
-            }
+            // It was not there a moment ago.
+            Err(Errno::EXIST) => return Err(PartError::Busy),
             Err(error) => {
                 return Err(Fault::in_folder(&place.folder, "write in this folder", error).into());
             }
         };
-        if !hidden::lock(&file) {
+        let part = Part::locked(place, name, file)?;
+        // Else a power cut could leave a checkpoint that speaks of a file that is not there.
+        part.sync_folder()?;
+        Ok(part)
+    }
+
+    /// The file that an earlier run left, if it is there, before it is looked into.
+    pub fn find(place: &Place) -> Result<Option<Part>, PartError> {
+        let name = part_name(&place.name);
+        let Some(file) = open(place, &name)? else {
+            return Ok(None);
+        };
+        Part::locked(place, name, file).map(Some)
+    }
+
+    fn locked(place: &Place, name: OsString, file: File) -> Result<Part, PartError> {
+        // A run that is refused for another reason has the lock for a moment too.
+        let mut patience = LOCK_TRIES;
+        while !hidden::lock(&file) {
+            patience -= 1;
+            if patience == 0 {
+                return Err(PartError::Busy);
+            }
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        // Until the lock was had, its owner may have given it its final name, or thrown it away.
+        if !hidden::is_at(place, &name, &file) {
             return Err(PartError::Busy);
         }
         Ok(Part {
@@ -112,28 +138,6 @@ impl Part {
             length: 0,
             digest: Digest::default(),
         })
-    }
-
-    /// The file that an earlier run left, if it is there, before it is looked into.
-    pub fn find(place: &Place) -> Result<Option<Part>, PartError> {
-        let name = part_name(&place.name);
-        let Some(file) = open(place, &name)? else {
-            return Ok(None);
-        };
-        if !hidden::lock(&file) {
-            return Err(PartError::Busy);
-        }
-        // Until the lock was had, its owner may have given it its final name.
-        if !hidden::is_at(place, &name, &file) {
-            return Err(PartError::Busy);
-        }
-        Ok(Some(Part {
-            place: place.sibling(place.name.clone())?,
-            name,
-            file,
-            length: 0,
-            digest: Digest::default(),
-        }))
     }
 
     /// Goes on behind the bytes that count, which must be what was written. What follows them is cut off.

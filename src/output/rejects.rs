@@ -187,7 +187,7 @@ impl OpenRejects {
     pub fn state(&self) -> Option<RejectsState> {
         let [records, errors] = self.parts()?;
         Some(RejectsState {
-            path: self.records.name().to_path_buf(),
+            path: self.records.name().as_os_str().to_owned(),
             records: records.state(),
             errors: errors.state(),
             lacks_end: self.lacks_end,

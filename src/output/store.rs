@@ -38,6 +38,7 @@ impl Store {
             .collect();
         let place = output.sibling(name)?;
         hidden::remove_stale(&place);
+        hidden::remove_stale(output);
         Ok(Store { place })
     }
 
@@ -47,15 +48,13 @@ impl Store {
 
     /// What an earlier run left, if there is something.
     pub fn load(&self) -> Result<Option<Result<Checkpoint, Garbled>>, Fault> {
-        let cannot = |error: std::io::Error| Fault::new("read", error);
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(&self.place.dir, &self.place.name, flags, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(cannot(error.into())),
+        let Some(file) = self.open()? else {
+            return Ok(None);
         };
         let mut bytes = Vec::new();
-        file.take(LONGEST).read_to_end(&mut bytes).map_err(cannot)?;
+        file.take(LONGEST)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Fault::new("read", error))?;
         Ok(Some(Checkpoint::decode(&bytes)))
     }
 
@@ -103,15 +102,32 @@ impl Store {
             let _ = unlinkat(&place.dir, &name, AtFlags::empty());
         }
         written?;
-        sync_folder(place, &file)
-            .map_err(|error| Fault::in_folder(&place.folder, "sync this folder", error))
+        self.sync_folder(&file)
     }
 
-    /// The run is over: nothing is to go on from any more.
+    /// The run is over: nothing is to go on from any more, nor after a power cut.
     pub fn remove(&self) -> Result<(), Fault> {
+        let Some(file) = self.open()? else {
+            return Ok(());
+        };
         match unlinkat(&self.place.dir, &self.place.name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Ok(()) | Err(Errno::NOENT) => self.sync_folder(&file),
             Err(error) => Err(Fault::new("remove", error)),
         }
+    }
+
+    fn open(&self) -> Result<Option<File>, Fault> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match openat(&self.place.dir, &self.place.name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(Fault::new("read", error)),
+        }
+    }
+
+    fn sync_folder(&self, file: &File) -> Result<(), Fault> {
+        let folder = &self.place.folder;
+        sync_folder(&self.place, file)
+            .map_err(|error| Fault::in_folder(folder, "sync this folder", error))
     }
 }

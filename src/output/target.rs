@@ -128,6 +128,18 @@ impl Place {
         })
     }
 
+    /// What tells the folder from others.
+    pub(crate) fn folder_identity(&self) -> Option<(u64, u64)> {
+        rustix::fs::fstat(&self.dir).ok().as_ref().map(identity)
+    }
+
+    /// Whether this file stands here.
+    pub(crate) fn is(&self, file: &std::fs::Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let here = self.stat().ok().flatten();
+        here.is_some_and(|here| identity(&here) == (file.dev(), file.ino()))
+    }
+
     fn open_existing(&self) -> io::Result<File> {
         loop {
             match openat(
@@ -147,6 +159,14 @@ impl Place {
         let stream = UnixStream::connect(self.folder.join(&self.name))?;
         Ok(OwnedFd::from(stream).into())
     }
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    reason = "the types of the fields differ between systems"
+)]
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev as u64, stat.st_ino as u64)
 }
 
 /// A folder is only passed through, so the right to list it is not asked for where the system can do without.

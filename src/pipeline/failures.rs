@@ -18,6 +18,8 @@ use crate::progress::{Failure, Observer};
 pub(super) struct Failures {
     observer: Option<Arc<dyn Observer>>,
     rejects: Option<OpenRejects>,
+    /// Records that fail now are set aside, not only those of the run that this one goes on from.
+    sets_aside: bool,
     format: Format,
     /// So many records may fail.
     max_errors: u64,
@@ -41,6 +43,7 @@ impl Failures {
         Failures {
             observer: settings.observer.clone(),
             rejects,
+            sets_aside: settings.on_error.rejects().is_some(),
             format: settings.format.clone(),
             max_errors: settings.max_errors,
             max_failing_runs: settings.max_failing_runs(),
@@ -66,14 +69,15 @@ impl Failures {
 
     /// Whether failing records are set aside.
     pub fn rejects(&self) -> bool {
-        self.rejects.is_some()
+        self.sets_aside
     }
 
     /// Holds a chunk against the limits, before anything of it is written. A failing record that is one too many ends the run as if it
     /// were the first and the run stopped at failures.
     pub fn limit(&self, done: &mut Done) {
         let row = self.in_a_row + done.runs.lead;
-        if done.ended.is_none() && row >= self.max_failing_runs {
+        // The run that this one goes on from may have had higher limits.
+        if done.ended.is_none() && done.runs.lead > 0 && row >= self.max_failing_runs {
             let first = done.runs.first.take();
             let first = first.or_else(|| take_first(&mut done.retried));
             if let Some(failure) = first.or_else(|| take_first(&mut done.failures)) {
@@ -81,7 +85,7 @@ impl Failures {
                 return;
             }
         }
-        let room = self.max_errors - self.failed;
+        let room = self.max_errors.saturating_sub(self.failed);
         if done.failures.len() as u64 > room {
             cut_at_failure(done, room as usize);
         }
@@ -102,7 +106,7 @@ impl Failures {
             }
             let position = inputs.position_of(done, failure.place);
             let told = told(&failure, &position);
-            if let Some(rejects) = &mut self.rejects {
+            if let Some(rejects) = self.rejects.as_mut().filter(|_| self.sets_aside) {
                 let header = done.place.input.header.as_ref();
                 let format = &self.format;
                 let ends = Ends {

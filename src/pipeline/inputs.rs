@@ -9,7 +9,6 @@ use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
 use crate::output::checkpoint::{InputState, Place, Summed};
 use crate::pool::{Done, RecordPlace};
-use crate::sync::lock;
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
@@ -57,8 +56,11 @@ impl Inputs {
         self.go_on = Some((place, summed));
     }
 
-    /// The inputs up to the one being written, and the place in that one. `None`: none was opened.
+    /// The inputs up to the one being written, and the place in that one. `None`: none was entered since the run began, or went on.
     pub fn state(&self) -> Option<(Vec<InputState>, Place)> {
+        if self.go_on.is_some() {
+            return None;
+        }
         let mut states = self.whole.clone().unwrap_or_default();
         let place = match &self.current {
             Some(current) => {
@@ -67,7 +69,7 @@ impl Inputs {
             }
             None => self.end,
         };
-        (!states.is_empty()).then_some((states, place))
+        Some((states, place))
     }
 
     /// Whether chunks of this input are being written.
@@ -142,19 +144,6 @@ impl Inputs {
             }
             current.summed.bytes = current.end;
             current.tail = std::mem::take(&mut done.tail);
-        }
-    }
-
-    /// This chunk is written up to a record.
-    pub fn advance_to(&mut self, done: &Done, to: RecordPlace) {
-        if let Some(current) = &mut self.current {
-            current.place.lines += to.lines;
-            current.place.records = done.place.first + to.index;
-            current.place.offset = done.place.offset + to.start as u64;
-            current.summed = Summed {
-                bytes: current.place.offset,
-                crc: combine(current.summed.crc, to.crc, to.start as u64),
-            };
         }
     }
 
@@ -234,10 +223,9 @@ fn at_top(info: &InputInfo, sum: bool) -> (Place, Summed) {
 
 impl CurrentInput {
     fn state(&self) -> InputState {
-        let watch = self.info.watch.as_ref();
         InputState {
-            path: self.info.name.to_path_buf(),
-            identity: watch.map(|watch| lock(watch).identity()),
+            path: self.info.name.as_os_str().to_owned(),
+            identity: self.info.identity,
             summed: self.summed,
         }
     }

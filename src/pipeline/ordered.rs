@@ -79,6 +79,18 @@ impl<'o, P: Process> Ordered<'o, P> {
         output_header: bool,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
+        self.write_top(opening, output_header, buffers)?;
+        #[cfg(unix)]
+        self.begun();
+        Ok(())
+    }
+
+    fn write_top(
+        &mut self,
+        opening: &Opening,
+        output_header: bool,
+        buffers: &Arc<BufferSettings>,
+    ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
         if with_header.is_some() && !output_header {
@@ -131,17 +143,28 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {
-            // What there is of a result is of no use, and no process is asked about it.
-            return self.count(done, in_flight).map(|()| Verdict::Written);
+        let has_nothing = |ended: &Ended| {
+            matches!(
+                ended,
+                Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)
+            )
+        };
+        let of_no_use = done.ended.as_ref().is_some_and(has_nothing);
+        if !of_no_use {
+            self.failures.limit(&mut done);
         }
-        self.failures.limit(&mut done);
+        // A run goes on at a chunk's border: so it cuts the same chunks as one that was never interrupted, and all that is written is
+        // counted. Where all attempts fail, the work is at fault, not these records: the run ends before them.
+        let keeps_whole_ones = self.keeps_state();
         if let Some(ended) = done
             .ended
-            .take_if(|ended| matches!(ended, Ended::AllFail(_)))
+            .take_if(|ended| keeps_whole_ones || matches!(ended, Ended::AllFail(_)))
         {
-            // The work is at fault, not these records: the run ends before them.
             return Err(self.ended(&done, ended));
+        }
+        if of_no_use {
+            // No process is asked about what there is of a result.
+            return self.count(done, in_flight).map(|()| Verdict::Written);
         }
         match self.decide(&mut done)? {
             Some(bytes) => {
@@ -206,13 +229,9 @@ impl<'o, P: Process> Ordered<'o, P> {
             Some(None) => done.processed + failed,
         };
         if let Some(ended) = done.ended.take() {
-            match ended.place() {
-                Some(place) => {
-                    summary.bytes_in += place.start as u64;
-                    summary.lines += place.lines;
-                    self.inputs.advance_to(&done, place);
-                }
-                None => self.spoil(),
+            if let Some(place) = ended.place() {
+                summary.bytes_in += place.start as u64;
+                summary.lines += place.lines;
             }
             return Err(self.ended(&done, ended));
         }
@@ -404,12 +423,12 @@ impl<'o, P: Process> Ordered<'o, P> {
         Ok(())
     }
 
-    /// What is written is not what the counts say.
-    fn spoil(&mut self) {
+    /// Whether a later run can go on from this one.
+    fn keeps_state(&self) -> bool {
         #[cfg(unix)]
-        if let Some(resuming) = &mut self.resuming {
-            resuming.spoiled = true;
-        }
+        return self.resuming.is_some();
+        #[cfg(not(unix))]
+        false
     }
 
     fn output_error(&mut self, error: OutputError) -> Error {

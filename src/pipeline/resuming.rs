@@ -8,7 +8,7 @@ use super::builder::Settings;
 use super::messages::output_error;
 use super::stages::Outputs;
 use crate::checksum::Digest;
-use crate::error::{Error, ErrorKind, escaped};
+use crate::error::{BoxError, Error, ErrorKind, escaped};
 use crate::frame::GoOn;
 use crate::input::{Input, InputError, Origin, Recycler, Waker};
 use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
@@ -27,8 +27,9 @@ pub(super) struct Resuming {
     every: Duration,
     saved: Instant,
     keeper: Keeper,
-    /// What is written is not what a checkpoint could speak of.
-    pub spoiled: bool,
+    /// What comes before the first chunk is written, or the place where the run goes on is found: before that the state that is there is
+    /// the right one.
+    pub begun: bool,
     pub header: Option<HeaderState>,
 }
 
@@ -104,15 +105,15 @@ fn cannot(what: &'static str) -> Error {
 
 /// Everything that the output depends on, by name.
 fn all_settings(settings: &Settings, resume: &Resume, inputs: &[PathBuf]) -> Vec<(String, String)> {
-    let inputs: Vec<String> = inputs.iter().map(|path| escaped(path)).collect();
     let mut all = resume.settings.clone();
+    let inputs = inputs.iter().zip(1..);
+    all.extend(inputs.map(|(path, n)| (format!("input {n}"), escaped(path))));
     let dialect = settings.format.dialect();
     let character = |byte: Option<u8>| match byte {
         Some(byte) => byte.escape_ascii().to_string(),
         None => "none".to_owned(),
     };
     let own = [
-        ("inputs", inputs.join(", ")),
         ("format", settings.format.name().to_owned()),
         (
             "delimiter",
@@ -150,7 +151,7 @@ impl Resuming {
             .keeper
             .is_idle()
             .map_err(|fault| fault.of(&self.path))?;
-        Ok(idle && self.saved.elapsed() >= self.every && !self.spoiled)
+        Ok(idle && self.saved.elapsed() >= self.every)
     }
 
     pub fn save(&mut self, checkpoint: &Checkpoint) -> Result<(), OutputError> {
@@ -187,10 +188,9 @@ impl Resuming {
         checkpoint: Option<&Checkpoint>,
         parts: &[&Part],
     ) -> Result<(), OutputError> {
-        let bytes = match checkpoint {
-            Some(checkpoint) if !self.spoiled => Some(self.encode(checkpoint)?),
-            _ => None,
-        };
+        let bytes = checkpoint
+            .map(|checkpoint| self.encode(checkpoint))
+            .transpose()?;
         let path = self.path;
         let left = self.keeper.finish().and_then(|store| {
             let Some(bytes) = bytes else {
@@ -222,33 +222,34 @@ fn end(store: &Store, parts: &[&Part]) -> Result<(), Fault> {
     store.remove()
 }
 
-/// Whether the inputs are still what they were, as far as they were consumed.
-fn check_inputs(settings: &Settings, from: &Checkpoint) -> Result<(), Error> {
+/// Whether the inputs are still what they were, as far as they were consumed. `output`: where it is published, what has become of an input
+/// that it has taken the place of does not matter.
+fn check_inputs(
+    settings: &Settings,
+    from: &Checkpoint,
+    output: Option<&Place>,
+) -> Result<(), Error> {
     for input in &from.inputs {
-        let refuse = |what: &str| {
-            Err(refused(
-                &input.path,
-                format!("cannot be gone on with: {what}"),
-            ))
-        };
-        let now = input.path.metadata().map_err(|error| {
-            Error::new(ErrorKind::Input, "cannot be opened")
-                .path(&input.path)
-                .because(error)
-        })?;
+        let path = Path::new(&input.path);
+        let refuse = |what: &str| Err(refused(path, format!("cannot be gone on with: {what}")));
+        let failed =
+            |what, error: BoxError| Error::new(ErrorKind::Input, what).path(path).because(error);
+        let now = path
+            .metadata()
+            .map_err(|error| failed("cannot be opened", error.into()))?;
+        if output.is_some_and(|output| output.is(&now)) {
+            continue;
+        }
         let is_empty = now.len() == 0;
         let now = (!is_empty).then(|| Identity::of(&now));
-        if now == input.identity {
+        // What has no size can have bytes all the same.
+        if now == input.identity && (now.is_some() || input.summed.bytes == 0) {
             continue;
         }
         match (now, input.identity) {
-            (Some(now), Some(then)) if now.length == then.length => {
-                let sum = sum(settings, &input.path, input.summed.bytes);
-                let sum = sum.map_err(|error| {
-                    Error::new(ErrorKind::Input, "cannot be read")
-                        .path(&input.path)
-                        .because(error)
-                })?;
+            (now, then) if now.map(|now| now.length) == then.map(|then| then.length) => {
+                let sum = sum(settings, path, input.summed.bytes);
+                let sum = sum.map_err(|error| failed("cannot be read", error.into()))?;
                 if sum != input.summed {
                     return refuse("what was read of it has changed");
                 }

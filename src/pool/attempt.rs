@@ -110,7 +110,6 @@ impl<P: Process> Attempt<'_, P> {
                     index,
                     start,
                     lines,
-                    crc: 0,
                 });
             }
             let content = &self.framed.bytes[span.start..span.content_end];
@@ -302,7 +301,6 @@ impl<P: Process> Attempt<'_, P> {
             index,
             start,
             lines,
-            crc: 0,
         }
     }
 

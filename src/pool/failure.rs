@@ -35,17 +35,6 @@ impl Ended {
             Ended::Start(_) | Ended::Observer(_) | Ended::Spill(_) | Ended::Stopped => None,
         }
     }
-
-    /// That place, to complete it.
-    pub fn place_mut(&mut self) -> Option<&mut RecordPlace> {
-        match self {
-            Ended::Failed(failure) | Ended::TooMany(failure) | Ended::AllFail(failure) => {
-                Some(&mut failure.place)
-            }
-            Ended::TooLong(place, _) => Some(place),
-            Ended::Start(_) | Ended::Observer(_) | Ended::Spill(_) | Ended::Stopped => None,
-        }
-    }
 }
 
 /// Where a record stands in its chunk.
@@ -57,8 +46,6 @@ pub(crate) struct RecordPlace {
     pub start: usize,
     /// LF bytes of the chunk before it.
     pub lines: u64,
-    /// The checksum of the chunk's bytes before it, where the run can be gone on from.
-    pub crc: u32,
 }
 
 /// A record, or a range of them, that failed.

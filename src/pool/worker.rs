@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use memchr::memchr_iter;
 
 use super::attempt::Attempt;
-use super::failure::{Ended, Held, RecordFailure, RecordPlace, panicked};
+use super::failure::{Ended, Held, RecordFailure, panicked};
 use super::policy::Policy;
 use super::runs::FailingRuns;
 use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
-use crate::checksum::Digest;
+use crate::checksum::crc;
 use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, Place};
@@ -194,13 +194,7 @@ impl<P: Process> Work<P> {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
-        let crc = self.sums.then(|| {
-            let failures = so_far.failures.iter_mut().map(|failure| &mut failure.place);
-            sum(
-                bytes,
-                failures.chain(ended.iter_mut().filter_map(Ended::place_mut)),
-            )
-        });
+        let crc = self.sums.then(|| crc(bytes));
         Done {
             is_flaky: so_far.is_flaky(),
             output: so_far.output,
@@ -232,19 +226,6 @@ impl<P: Process> Drop for Work<P> {
             drop_quietly(state);
         }
     }
-}
-
-/// The checksum of a chunk, and of what comes before each of these records.
-fn sum<'p>(bytes: &[u8], places: impl Iterator<Item = &'p mut RecordPlace>) -> u32 {
-    let mut digest = Digest::default();
-    let mut done = 0;
-    for place in places {
-        digest.update(bytes.get(done..place.start).unwrap_or_default());
-        done = place.start;
-        place.crc = digest.sum();
-    }
-    digest.update(bytes.get(done..).unwrap_or_default());
-    digest.sum()
 }
 
 /// LF bytes.

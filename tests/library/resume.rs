@@ -9,6 +9,8 @@ use inorder::{
 };
 use tempfile::TempDir;
 
+mod random;
+
 struct Place(TempDir);
 
 impl Place {
@@ -133,7 +135,7 @@ fn a_run_that_a_record_ended_goes_on_with_another_policy() {
     let whole = Place::new(&input);
     run(&whole, builder(&whole, 2, 64), &AtomicU64::new(0)).unwrap();
     let place = Place::new(&input);
-    let stop = builder(&place, 2, 50)
+    let stop = builder(&place, 2, 9)
         .on_error(OnError::Stop)
         .resume("upper");
     let error = run(&place, stop, &AtomicU64::new(0)).unwrap_err();
@@ -155,7 +157,7 @@ fn what_changes_bytes_is_refused_by_name() {
     let input = input(100);
     let start = || {
         let place = Place::new(&input);
-        let stop = builder(&place, 2, 50)
+        let stop = builder(&place, 2, 9)
             .on_error(OnError::Stop)
             .resume("upper");
         run(&place, stop, &AtomicU64::new(0)).unwrap_err();
@@ -193,7 +195,7 @@ fn what_changes_bytes_is_refused_by_name() {
         usual(&place)
             .format(Format::csv().header(false))
             .resume("upper"),
-        "format",
+        "header",
     );
     refused(
         &place,

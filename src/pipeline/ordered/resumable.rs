@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Error, ErrorKind, Ordered, Process, messages, output_error};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::crc;
+use crate::error::escaped;
 use crate::frame::InputInfo;
 use crate::output::checkpoint::{Checkpoint, HeaderState, State};
 use crate::output::{Output, OutputError, Sink};
@@ -35,6 +36,24 @@ impl<P: Process> Ordered<'_, P> {
             self.inputs.keep(whole.to_vec());
             self.inputs.go_on(from.position, last.summed);
         }
+        self.check_header(from, header, buffers)?;
+        self.begun();
+        Ok(())
+    }
+
+    /// What comes before the first chunk is done.
+    pub(super) fn begun(&mut self) {
+        if let Some(resuming) = &mut self.resuming {
+            resuming.begun = true;
+        }
+    }
+
+    fn check_header(
+        &self,
+        from: &Checkpoint,
+        header: Option<&InputInfo>,
+        buffers: &Arc<BufferSettings>,
+    ) -> Result<(), Error> {
         let Some(then) = from.header else {
             return Ok(());
         };
@@ -86,8 +105,11 @@ impl<P: Process> Ordered<'_, P> {
 
     /// What a later run needs to know, if anything is there to go on from.
     fn checkpoint(&self, state: State) -> Option<Checkpoint> {
-        let resuming = self.resuming.as_ref()?;
+        let resuming = self.resuming.as_ref().filter(|resuming| resuming.begun)?;
         let (inputs, position) = self.inputs.state()?;
+        if inputs.is_empty() && state == State::Running {
+            return None;
+        }
         let rejects = self.failures.open_rejects();
         Some(Checkpoint {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -136,10 +158,11 @@ impl<P: Process> Ordered<'_, P> {
             Err(error) => {
                 // The first error is the one that is told; the state of the last save stays.
                 let left = resuming.leave(checkpoint.as_ref(), &parts);
-                if left.is_ok() {
-                    let name = crate::error::escaped(self.output.name()).to_string();
+                if left.is_ok() && error.kind() != ErrorKind::Changed {
+                    let part = self.output.part().map(|part| escaped(&part.path()));
+                    let part = part.unwrap_or_default();
                     self.note(format!(
-                        "{name}.part keeps what is done: a run of the same settings with resume goes on from there"
+                        "{part} keeps what is done: a run of the same settings with resume goes on from there"
                     ));
                 }
                 Err(error)

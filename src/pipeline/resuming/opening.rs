@@ -1,10 +1,11 @@
 //! What an earlier run left: looked at, checked, and taken up; or nothing, and a new run begins.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Found, Resumed, Resuming, cannot, check_inputs, encode, end, place_of, refused};
-use crate::error::Error;
+use crate::error::{Error, escaped};
 use crate::output::checkpoint::{Checkpoint, FileState, Place as InputPlace, RejectsState, State};
 use crate::output::keeper::Keeper;
 use crate::output::part::{Part, PartError, holds};
@@ -47,10 +48,36 @@ impl Files {
                 Err(cannot(what).path(path))
             }
         });
-        Ok(Files {
+        let files = Files {
             output,
             rejects: rejects.transpose()?,
-        })
+        };
+        files.refuse_clashes(path)?;
+        Ok(files)
+    }
+
+    /// None of the files that a run makes may be another of them.
+    fn refuse_clashes(&self, path: &Path) -> Result<(), Error> {
+        let of = |place: &Place, ends: &[&str]| -> Vec<(Option<(u64, u64)>, OsString)> {
+            let named = |end: &&str| {
+                let mut name = place.name.clone();
+                name.push(end);
+                (place.folder_identity(), name)
+            };
+            ends.iter().map(named).collect()
+        };
+        let mut all = of(&self.output, &["", ".part", ".checkpoint"]);
+        for rejects in self.rejects.iter() {
+            for place in [&rejects.records, &rejects.errors] {
+                let names = of(place, &["", ".part"]);
+                if names.iter().any(|name| all.contains(name)) {
+                    let what = "the files of the output and of the rejects have a name in common";
+                    return Err(cannot(what).path(path));
+                }
+                all.extend(names);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -84,11 +111,11 @@ impl Opening {
             Some(Err(garbled)) => Err(refused(&self.store.path(), garbled.to_string())),
             Some(Ok(from)) => {
                 self.check_settings(&from)?;
-                if from.state == State::Running {
-                    check_inputs(settings, &from)?;
-                }
+                let output = &self.files.output;
+                let published = (from.state == State::Publishing).then_some(output);
+                check_inputs(settings, &from, published)?;
                 if let Some(rejects) = &from.rejects {
-                    self.files.rejects = Some(RejectsFiles::at(&rejects.path)?);
+                    self.files.rejects = Some(RejectsFiles::at(Path::new(&rejects.path))?);
                 }
                 match from.state {
                     State::Running => self.go_on(settings, from, part),
@@ -100,14 +127,7 @@ impl Opening {
 
     /// Nothing is there: a new run.
     fn begin<'a>(self, settings: &Settings) -> Result<Found<'a>, Error> {
-        if let Some(rejects) = &self.files.rejects {
-            for place in [&rejects.records, &rejects.errors] {
-                let found = Part::find(place).map_err(|error| self.part_error(place, error))?;
-                if let Some(part) = found {
-                    return Err(not_ours(&part));
-                }
-            }
-        }
+        self.refuse_rejects_of_others()?;
         let first = Checkpoint {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             state: State::Running,
@@ -132,6 +152,18 @@ impl Opening {
         self.go_on(settings, first, None)
     }
 
+    /// Parts of the rejects must not be there before a checkpoint speaks of them.
+    fn refuse_rejects_of_others(&self) -> Result<(), Error> {
+        let places = self.files.rejects.iter();
+        for place in places.flat_map(|rejects| [&rejects.records, &rejects.errors]) {
+            let found = Part::find(place).map_err(|error| self.part_error(place, error))?;
+            if let Some(part) = found {
+                return Err(not_ours(&part));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes up what an earlier run left.
     fn go_on<'a>(
         self,
@@ -139,8 +171,12 @@ impl Opening {
         mut from: Checkpoint,
         part: Option<Part>,
     ) -> Result<Found<'a>, Error> {
+        let rejects_are_new = from.rejects.is_none() && self.files.rejects.is_some();
+        if rejects_are_new {
+            self.refuse_rejects_of_others()?;
+        }
         let output = self.take_up(&self.files.output, part, &from.output)?;
-        if from.rejects.is_none() && self.files.rejects.is_some() {
+        if rejects_are_new {
             // They are new: a part of theirs must not be there without a word of it.
             from.rejects = self.new_rejects();
             let saved = encode(&from).and_then(|bytes| self.store.save(&bytes));
@@ -181,7 +217,7 @@ impl Opening {
             every: self.every,
             saved: Instant::now(),
             keeper,
-            spoiled: false,
+            begun: false,
             header: from.header,
         };
         Ok(Found::Run(Box::new(Outputs {
@@ -197,7 +233,7 @@ impl Opening {
     fn new_rejects(&self) -> Option<RejectsState> {
         let rejects = self.files.rejects.as_ref()?;
         Some(RejectsState {
-            path: rejects.path.clone(),
+            path: rejects.path.clone().into(),
             records: FileState::default(),
             errors: FileState::default(),
             lacks_end: false,
@@ -267,9 +303,9 @@ impl Opening {
             }
         }
         match (&from.rejects, &self.files.rejects) {
-            (Some(then), Some(now)) if then.path != now.path => {
-                let shown = |path: &Path| Some(crate::error::escaped(path).to_string());
-                Err(self.changed("rejects", shown(&then.path), shown(&now.path)))
+            (Some(then), Some(now)) if then.path != now.path.as_os_str() => {
+                let then = escaped(Path::new(&then.path));
+                Err(self.changed("rejects", Some(then), Some(escaped(&now.path))))
             }
             _ => Ok(()),
         }
@@ -291,12 +327,14 @@ impl Opening {
     /// Removes what an earlier run left.
     fn throw_away(&self, part: Option<Part>, rejects: Option<&RejectsState>) -> Result<(), Error> {
         let mut parts = Vec::from_iter(part);
-        if let Some(rejects) = rejects {
-            let files = RejectsFiles::at(&rejects.path)?;
-            for place in [&files.records, &files.errors] {
-                let found = Part::find(place).map_err(|error| self.part_error(place, error))?;
-                parts.extend(found);
-            }
+        let files = match rejects {
+            Some(rejects) => Some(&RejectsFiles::at(Path::new(&rejects.path))?),
+            // A checkpoint that can't be read may have spoken of these.
+            None => self.files.rejects.as_ref(),
+        };
+        for place in files.into_iter().flat_map(|it| [&it.records, &it.errors]) {
+            let found = Part::find(place).map_err(|error| self.part_error(place, error))?;
+            parts.extend(found);
         }
         // The checkpoint last: without it the parts would be nobody's.
         let removed = parts

@@ -251,8 +251,13 @@ impl Plan {
     }
 }
 
-/// What an interrupted run left of an output.
+/// What an interrupted run left of an output, beside the file itself where the path leads to it by a link.
 fn left_behind(output: &Path) -> Option<PathBuf> {
+    let followed = output.canonicalize();
+    let output = match &followed {
+        Ok(file) if output.is_symlink() => file,
+        _ => output,
+    };
     [".part", ".checkpoint"].into_iter().find_map(|end| {
         let mut name = output.as_os_str().to_owned();
         name.push(end);

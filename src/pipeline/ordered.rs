@@ -187,15 +187,19 @@ impl<'o, P: Process> Ordered<'o, P> {
             bytes_out: done.output.len(),
             note: done.output.notes(),
         };
+        let before = self.keeps_state().then(|| self.run.clone());
         let run = &mut self.run;
         let asked = catch_unwind(AssertUnwindSafe(|| self.process.commit(run, &committed)));
         match asked.unwrap_or_else(|payload| Commit::Fail(panicked(payload))) {
             Commit::Write => Ok(Some(Vec::new())),
             Commit::WriteAfter(bytes) => Ok(Some(bytes)),
             Commit::RunAgain => Ok(None),
-            Commit::Fail(error) => Err(Error::new(ErrorKind::Process, "the run was given up")
-                .at(self.inputs.position_of_chunk(done))
-                .because(error)),
+            Commit::Fail(error) => {
+                self.run = before.unwrap_or_default();
+                Err(Error::new(ErrorKind::Process, "the run was given up")
+                    .at(self.inputs.position_of_chunk(done))
+                    .because(error))
+            }
         }
     }
 
@@ -343,6 +347,10 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     /// The reader met an error after the last chunk.
     pub fn reader_failed(&mut self, error: FrameError) -> Error {
+        if self.control.is_stopped() {
+            // Results that came before are thrown away: those inputs are not written.
+            return Error::stopped();
+        }
         loop {
             match self.enter_next() {
                 Ok(true) => {}

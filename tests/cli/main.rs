@@ -17,4 +17,6 @@ mod input;
 mod output;
 mod publish;
 mod resources;
+mod resume;
+mod signals;
 mod voice;

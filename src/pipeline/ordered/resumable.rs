@@ -136,8 +136,8 @@ impl<P: Process> Ordered<'_, P> {
             Ok(()) => true,
             // What reached the file is not known, or does not come from the input as it is.
             Err(error) => {
-                !matches!(error.kind(), ErrorKind::Output | ErrorKind::Changed)
-                    && self.inputs.check().is_ok()
+                let kinds = [ErrorKind::Output, ErrorKind::Changed, ErrorKind::Internal];
+                !kinds.contains(&error.kind()) && self.inputs.check().is_ok()
             }
         };
         let checkpoint = trusted.then(|| self.checkpoint(state)).flatten();

@@ -139,9 +139,15 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let numbers =
-            [Status::Done, Status::Failed, Status::Usage, Status::Faults].map(Status::number);
-        assert_eq!(numbers, [0, 1, 2, 3]);
+        let numbers = [
+            Status::Done,
+            Status::Failed,
+            Status::Usage,
+            Status::Faults,
+            Status::Refused,
+        ]
+        .map(Status::number);
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
     }
 
     #[test]

@@ -193,9 +193,27 @@ impl Builder {
     }
 
     /// Makes the run one that can be continued. While it goes on, its output is `OUTPUT.part`, and `OUTPUT.checkpoint` beside it says what
-    /// the next run needs to know. A run of the same settings with the same key goes on from there, after a kill at any moment, a failure
-    /// or a stop, and gives the same bytes as one that was never interrupted. Threads, memory, chunk sizes, what becomes of failing
+    /// the next run needs to know. A run of the same settings with the same key goes on from there, after a kill at any moment, a power cut,
+    /// a failure or a stop, and gives the same bytes as one that was never interrupted. Threads, memory, chunk sizes, what becomes of failing
     /// records, retries and limits of failures may be other ones. Default: no.
+    ///
+    /// ```no_run
+    /// use inorder::{Pipeline, Sink, Source};
+    ///
+    /// let pipeline = Pipeline::builder().resume("upper case, version 1").build()?;
+    /// pipeline.run_each(Source::file("in.txt"), Sink::file("out.txt"), |record, out| {
+    ///     out.line(&record.bytes().to_ascii_uppercase());
+    /// })?;
+    /// # Ok::<(), inorder::Error>(())
+    /// ```
+    ///
+    /// The [key](Resume) stands for the work, which must give the same for the same record; what else it depends on is a
+    /// [setting](Resume::setting) of the key, the chunk size too, where a [`Process`](crate::Process) gives other bytes for other
+    /// [chunks](crate::Process::chunk). What [`commit`](crate::Process::commit) remembers in its [`RunState`](crate::RunState) is kept.
+    /// The state stands at a chunk's border: records of a chunk that was not done are worked on again.
+    ///
+    /// An input whose device, inode, length or time of change differs from what it was is read again as far as it was processed, and
+    /// compared; the length must be the same.
     ///
     /// Inputs and output must be regular files; of another kind they are refused (kind [`Config`](ErrorKind::Config)). Kind
     /// [`Refused`](ErrorKind::Refused) says that an input, a setting or what was left has changed in a way that changes bytes, or that another run

@@ -57,6 +57,7 @@ pub fn cases(usual: u64) -> u64 {
 }
 
 /// One line of the table.
+#[derive(Clone)]
 pub struct Row {
     pub name: String,
     pub tried: u64,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::bench::{Place, Row, Seed, skipped};
 use crate::modes::{Mode, modes, simple_modes};
 
-const RECORDS: usize = 600;
+const RECORDS: usize = 120;
 
 /// As many calls of one kind are tried on one thread.
 const MOST: usize = 200;
@@ -98,7 +98,7 @@ fn each(mode: &Mode, class: &str, what: &str, row: &mut Row) {
                     place.kill(
                         mode,
                         &["-j", "2", "--resume", "--checkpoint-every", "1ms"],
-                        Duration::from_millis(12),
+                        Duration::from_millis(6),
                     );
                 }
                 let inject = format!("inject={class}:{what}:when={n}");

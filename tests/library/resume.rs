@@ -278,3 +278,52 @@ fn streams_can_not_be_resumed() {
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert_eq!(place.names(), ["in"]);
 }
+
+#[test]
+fn a_checkpoint_that_is_cut_or_garbled_anywhere_is_refused() {
+    let place = Place::new(&input(30));
+    let stop = builder(&place, 2, 9)
+        .on_error(OnError::Stop)
+        .resume("upper");
+    run(&place, stop, &AtomicU64::new(0)).unwrap_err();
+    let bytes = std::fs::read(place.path("out.checkpoint")).unwrap();
+    let cut = (0..bytes.len()).map(|end| bytes[..end].to_vec());
+    let garbled = (0..bytes.len()).map(|at| {
+        let mut bytes = bytes.clone();
+        bytes[at] = bytes[at].wrapping_add(1 + at as u8 % 255);
+        bytes
+    });
+    for bytes in cut.chain(garbled) {
+        std::fs::write(place.path("out.checkpoint"), &bytes).unwrap();
+        let usual = builder(&place, 2, 9).resume("upper");
+        let error = run(&place, usual, &AtomicU64::new(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        assert_eq!(std::fs::read(place.path("out.checkpoint")).unwrap(), bytes);
+    }
+    assert_eq!(place.names(), ["in", "out.checkpoint", "out.part"]);
+}
+
+#[test]
+fn lower_limits_hold_for_what_is_gone_on_with() {
+    let place = Place::new(&input(200));
+    let limited = |most| builder(&place, 2, 9).max_errors(most).resume("upper");
+    run(&place, limited(7), &AtomicU64::new(0)).unwrap_err();
+    // More have failed by now than may fail in all: the next one ends it.
+    let error = run(&place, limited(2), &AtomicU64::new(0)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Record(_)), "{error}");
+    let summary = run(&place, limited(1000), &AtomicU64::new(0)).unwrap();
+    assert_eq!(summary.rejected, 20);
+    assert_eq!(read(&place.path("bad")).lines().count(), 21);
+}
+
+#[test]
+fn no_input_at_all_gives_an_empty_output() {
+    let place = Place::new(b"");
+    let pipeline = Pipeline::builder().resume("key").build().unwrap();
+    let none = Source::files(std::iter::empty::<PathBuf>());
+    let summary = pipeline.run_each(none, Sink::file(place.path("out")), |record, out| {
+        out.keep(record);
+    });
+    assert_eq!(summary.unwrap().records, 0);
+    assert_eq!(place.names(), ["in", "out"]);
+}

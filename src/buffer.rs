@@ -14,6 +14,7 @@ use serde::Serialize;
 pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
+use crate::checksum::Digest;
 use crate::format::Dialect;
 use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
@@ -374,6 +375,30 @@ impl Buffer {
     /// Memory that the closed buffer holds.
     pub(crate) fn held(&self) -> usize {
         self.own.capacity() + self.input.as_ref().map_or(0, |input| input.len())
+    }
+
+    /// The checksum of everything, in its order. `input`: that of the whole chunk. `None`: a part is in a file.
+    pub(crate) fn sum(&self, input: u32) -> Option<u32> {
+        if self.spill.len > 0 {
+            return None;
+        }
+        let bytes: &[u8] = self.input.as_deref().unwrap_or_default();
+        if let [kept] = &self.kept[..]
+            && self.own.is_empty()
+            && kept.range == (0..bytes.len())
+        {
+            return Some(input);
+        }
+        let mut digest = Digest::default();
+        let mut done = 0;
+        for kept in &self.kept {
+            let at = kept.at as usize;
+            digest.update(&self.own[done..at]);
+            digest.update(&bytes[kept.range.clone()]);
+            done = at;
+        }
+        digest.update(&self.own[done..]);
+        Some(digest.sum())
     }
 
     /// Writes everything in its order.

@@ -2,30 +2,49 @@
 
 /// CRC-32 as gzip has it (ISO 3309).
 pub(crate) fn crc(bytes: &[u8]) -> u32 {
-    let mut digest = Digest::default();
-    digest.update(bytes);
-    digest.sum()
+    crc_fast::checksum(CRC_32, bytes) as u32
 }
 
 /// A CRC-32 that grows with its bytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Digest(crc_fast::Digest);
+pub(crate) struct Digest {
+    /// Of what came before the tail.
+    before: u32,
+    tail: crc_fast::Digest,
+    tail_len: u64,
+}
 
 const CRC_32: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc32IsoHdlc;
 
 impl Default for Digest {
     fn default() -> Digest {
-        Digest(crc_fast::Digest::new(CRC_32))
+        Digest {
+            before: 0,
+            tail: crc_fast::Digest::new(CRC_32),
+            tail_len: 0,
+        }
     }
 }
 
 impl Digest {
     pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.tail.update(bytes);
+        self.tail_len += bytes.len() as u64;
+    }
+
+    /// So many bytes follow, which have this sum.
+    pub fn append(&mut self, sum: u32, len: u64) {
+        *self = Digest {
+            before: combine(self.sum(), sum, len),
+            ..Digest::default()
+        };
     }
 
     pub fn sum(&self) -> u32 {
-        self.0.finalize() as u32
+        match self.tail_len {
+            0 => self.before,
+            len => combine(self.before, self.tail.finalize() as u32, len),
+        }
     }
 }
 
@@ -50,6 +69,14 @@ mod tests {
         }
         let mut digest = Digest::default();
         bytes.chunks(999).for_each(|part| digest.update(part));
+        assert_eq!(digest.sum(), crc(&bytes));
+        let mut digest = Digest::default();
+        for (part, n) in bytes.chunks(999).zip(0..) {
+            match n % 3 {
+                0 => digest.update(part),
+                _ => digest.append(crc(part), part.len() as u64),
+            }
+        }
         assert_eq!(digest.sum(), crc(&bytes));
     }
 }

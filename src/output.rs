@@ -159,6 +159,25 @@ impl<'a> Output<'a> {
         done.map_err(|error| self.error("write", error))
     }
 
+    /// Writes what has this checksum, by one call of `write` or several.
+    pub(crate) fn write_summed(
+        &mut self,
+        sum: u32,
+        write: impl FnOnce(&mut Self) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        let _ = sum;
+        #[cfg(unix)]
+        if let Way::Part(part) = &mut self.way {
+            part.begin_summed();
+        }
+        write(self)?;
+        #[cfg(unix)]
+        if let Way::Part(part) = &mut self.way {
+            part.end_summed(sum);
+        }
+        Ok(())
+    }
+
     /// Writes `len` bytes that follow the current position of `file`, a spill file.
     pub(crate) fn copy_from(&mut self, file: &mut File, len: u64) -> Result<(), OutputError> {
         if let Way::Discard = self.way {

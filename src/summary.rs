@@ -83,6 +83,7 @@ pub struct ChunkTimes {
 }
 
 impl Summary {
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             records: self.records,
@@ -99,6 +100,7 @@ impl Summary {
     }
 
     /// Of a run that goes on behind these.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub(crate) fn resumed(counters: &Counters) -> Summary {
         Summary {
             records: counters.records,

@@ -27,6 +27,8 @@ pub(crate) struct Part {
     file: File,
     length: u64,
     digest: Digest,
+    /// Where bytes began that are not summed here: who writes them knows their sum.
+    summed_from: Option<u64>,
 }
 
 /// Why a run can't go on with what is there, or begin.
@@ -137,6 +139,7 @@ impl Part {
             file,
             length: 0,
             digest: Digest::default(),
+            summed_from: None,
         })
     }
 
@@ -160,10 +163,23 @@ impl Part {
 
     pub fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
         for part in parts.iter() {
-            self.digest.update(part);
+            if self.summed_from.is_none() {
+                self.digest.update(part);
+            }
             self.length += part.len() as u64;
         }
         write_all(&mut &self.file, parts, never_busy)
+    }
+
+    /// The sum of what is written until [`end_summed`](Part::end_summed) is known.
+    pub fn begin_summed(&mut self) {
+        self.summed_from = Some(self.length);
+    }
+
+    pub fn end_summed(&mut self, sum: u32) {
+        if let Some(from) = self.summed_from.take() {
+            self.digest.append(sum, self.length - from);
+        }
     }
 
     /// What is written.

@@ -53,16 +53,19 @@ impl Failures {
     }
 
     /// Goes on behind these.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn go_on(&mut self, failed: u64, in_a_row: u64) {
         (self.failed, self.in_a_row) = (failed, in_a_row);
     }
 
     /// Attempts that failed whole since the last one that did not.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn in_a_row(&self) -> u64 {
         self.in_a_row
     }
 
     /// What is set aside.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn open_rejects(&self) -> Option<&OpenRejects> {
         self.rejects.as_ref()
     }

@@ -47,16 +47,19 @@ impl Inputs {
     }
 
     /// Keeps what a later run needs to know of the inputs; of this one's, those before the next were written by an earlier run.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn keep(&mut self, whole: Vec<InputState>) {
         self.whole = Some(whole);
     }
 
     /// The next input goes on at this place.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn go_on(&mut self, place: Place, summed: Summed) {
         self.go_on = Some((place, summed));
     }
 
     /// The inputs up to the one being written, and the place in that one. `None`: none was entered since the run began, or went on.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn state(&self) -> Option<(Vec<InputState>, Place)> {
         if self.go_on.is_some() {
             return None;
@@ -139,8 +142,8 @@ impl Inputs {
             current.place.records = done.place.first + done.place.records;
             current.end = done.place.offset + done.bytes;
             current.place.offset = current.end;
-            if let Some(crc) = done.crc {
-                current.summed.crc = combine(current.summed.crc, crc, done.bytes);
+            if let Some(sums) = done.sums {
+                current.summed.crc = combine(current.summed.crc, sums.input, done.bytes);
             }
             current.summed.bytes = current.end;
             current.tail = std::mem::take(&mut done.tail);

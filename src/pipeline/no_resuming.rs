@@ -1,12 +1,17 @@
 //! Stands for `resuming` on systems where runs can't be resumed; building a pipeline with that setting is refused there.
 
+use std::sync::Arc;
+
 use super::builder::Settings;
+use super::ordered::Ordered;
 use super::stages::Outputs;
+use crate::buffer::BufferSettings;
 use crate::error::Error;
-use crate::frame::GoOn;
+use crate::frame::{GoOn, InputInfo};
 use crate::input::Origin;
 use crate::output::Sink;
 use crate::output::checkpoint::Checkpoint;
+use crate::process::Process;
 use crate::resume::Resume;
 use crate::summary::Summary;
 
@@ -35,4 +40,19 @@ pub(super) fn open<'a>(
 
 pub(super) fn place_to_go_on(_: &Checkpoint) -> Option<GoOn> {
     None
+}
+
+impl<P: Process> Ordered<'_, P> {
+    pub fn keep_state(&mut self, resuming: Resuming) {
+        match resuming {}
+    }
+
+    pub fn go_on(
+        &mut self,
+        _: &Checkpoint,
+        _: Option<&InputInfo>,
+        _: &Arc<BufferSettings>,
+    ) -> Result<(), Error> {
+        unreachable!("refused when the pipeline was built")
+    }
 }

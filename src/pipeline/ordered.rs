@@ -103,7 +103,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
         #[cfg(unix)]
         self.keep_header(&mut buffer, opening.header_lacks_end)?;
-        self.write_buffer(&mut buffer)
+        self.write_buffer(&mut buffer, None)
     }
 
     /// The header that the work gives.
@@ -169,7 +169,8 @@ impl<'o, P: Process> Ordered<'o, P> {
         match self.decide(&mut done)? {
             Some(bytes) => {
                 self.write(&bytes)?;
-                self.write_buffer(&mut done.output)?;
+                let sum = done.sums.and_then(|sums| sums.output);
+                self.write_buffer(&mut done.output, sum)?;
             }
             None => return self.again(done),
         }
@@ -424,8 +425,14 @@ impl<'o, P: Process> Ordered<'o, P> {
         Ok(())
     }
 
-    fn write_buffer(&mut self, buffer: &mut Buffer) -> Result<(), Error> {
-        let written = buffer.write_to(&mut self.output);
+    /// `sum`: of what the buffer holds, if that is known.
+    fn write_buffer(&mut self, buffer: &mut Buffer, sum: Option<u32>) -> Result<(), Error> {
+        let written = match sum {
+            Some(sum) => self
+                .output
+                .write_summed(sum, |output| buffer.write_to(output)),
+            None => buffer.write_to(&mut self.output),
+        };
         written.map_err(|error| self.output_error(error))?;
         self.summary.bytes_out += buffer.len();
         Ok(())

@@ -69,12 +69,21 @@ pub(crate) struct Done {
     pub bytes: u64,
     /// LF bytes in the chunk.
     pub lines: u64,
-    /// The checksum of its bytes of the input, where the run can be gone on from.
-    pub crc: Option<u32>,
+    /// Where the run can be gone on from.
+    pub sums: Option<Sums>,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
     pub busy: Duration,
     pub worker: usize,
+}
+
+/// The checksums of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sums {
+    /// Of its bytes of the input.
+    pub input: u32,
+    /// Of what is written for it, if all of that is in memory.
+    pub output: Option<u32>,
 }
 
 impl Done {
@@ -194,7 +203,15 @@ impl<P: Process> Work<P> {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
-        let crc = self.sums.then(|| crc(bytes));
+        let sums = self.sums.then(|| {
+            let input = crc(bytes);
+            let whole = match framed.place.added {
+                0 => input,
+                _ => crc(&framed.bytes),
+            };
+            let output = so_far.output.sum(whole);
+            Sums { input, output }
+        });
         Done {
             is_flaky: so_far.is_flaky(),
             output: so_far.output,
@@ -207,7 +224,7 @@ impl<P: Process> Work<P> {
             ended,
             bytes: bytes.len() as u64,
             lines: count_lines(bytes),
-            crc,
+            sums,
             tail,
             place: framed.place,
             busy: so_far.busy,

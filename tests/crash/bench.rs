@@ -57,7 +57,6 @@ pub fn cases(usual: u64) -> u64 {
 }
 
 /// One line of the table.
-#[derive(Clone)]
 pub struct Row {
     pub name: String,
     pub tried: u64,
@@ -71,6 +70,12 @@ impl Row {
             tried: 0,
             identical: 0,
         }
+    }
+
+    /// Its cases are tried.
+    pub fn done(self, rows: &mut Vec<Row>) {
+        println!("{}: {} of {}", self.name, self.identical, self.tried);
+        rows.push(self);
     }
 
     /// Counts a case; what is wrong with it is shown.

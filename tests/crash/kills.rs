@@ -24,7 +24,7 @@ pub fn run(seed: &mut Seed, rows: &mut Vec<Row>) {
             Ok(whole) => whole,
             Err(wrong) => {
                 row.count(Err(wrong));
-                rows.push(row);
+                row.done(rows);
                 continue;
             }
         };
@@ -48,6 +48,6 @@ pub fn run(seed: &mut Seed, rows: &mut Vec<Row>) {
             row.count(same.map_err(|wrong| format!("after {killed} kills: {wrong}")));
             place.empty(mode);
         }
-        rows.push(row);
+        row.done(rows);
     }
 }

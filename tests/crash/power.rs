@@ -82,12 +82,12 @@ pub fn run(seed: &mut Seed, rows: &mut Vec<Row>) {
     for n in 0..cases(50).min(200) {
         after.count(after_the_end(&disk, mode, &whole, n % 2 == 0));
     }
-    rows.push(after);
+    after.done(rows);
     let mut within = Row::new("the power goes in the run");
     for _ in 0..cases(50).min(200) {
         within.count(in_the_run(&disk, mode, &whole, seed));
     }
-    rows.push(within);
+    within.done(rows);
 }
 
 /// All that was told to be done is there.

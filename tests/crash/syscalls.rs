@@ -35,7 +35,7 @@ pub fn kills(_: &mut Seed, rows: &mut Vec<Row>) {
             let name = format!("a kill at each {}: {}", class_name(class), mode.name);
             let mut row = Row::new(name);
             each(mode, class, "signal=KILL", &mut row);
-            rows.push(row);
+            row.done(rows);
         }
     }
 }
@@ -54,7 +54,7 @@ pub fn faults(_: &mut Seed, rows: &mut Vec<Row>) {
             let class_name = class_name(class);
             let mut row = Row::new(format!("{error} at each {class_name}: {}", mode.name));
             each(mode, class, error, &mut row);
-            rows.push(row);
+            row.done(rows);
         }
     }
 }

@@ -76,6 +76,6 @@ pub fn run(seed: &mut Seed, rows: &mut Vec<Row>) {
             };
             row.count(result);
         }
-        rows.push(row);
+        row.done(rows);
     }
 }

@@ -19,7 +19,7 @@ Status:
   3  done, but records were left out or set aside, or check found faults
   4  refused: what an earlier run left does not fit, or another run writes this output
 A signal ends it with 128 and the signal's number, as a shell counts. With --resume, 1 and signals are worth running again:
-  until inorder cat in.csv -o out.csv --resume; do [ $? = 1 ] || [ $? -gt 128 ] || break; sleep 10; done
+  until inorder cat in.csv -o out.csv --resume; do s=$?; [ $s = 1 ] || [ $s -gt 128 ] || break; sleep 10; done
 and for systemd: Restart=on-failure, RestartPreventExitStatus=2 3 4
 
 SIGUSR1 prints a line of progress and one for each worker.";

@@ -146,11 +146,15 @@ fn describe(summary: &Summary, has_report: bool) -> String {
             retries => format!(", {}", counted_retries(retries)),
         };
         let written = DecimalBytes(summary.bytes_out);
-        format!("{records}{skipped}{rejected}{retries}, {read} read, {written} written")
+        let resumed = match summary.resumed_from {
+            None => String::new(),
+            Some(done) => format!(" ({} of them before this run)", grouped(done)),
+        };
+        format!("{records}{resumed}{skipped}{rejected}{retries}, {read} read, {written} written")
     };
     text.push_str(&format!(", {seconds:.2} s"));
-    // A rate over less than this says nothing.
-    if seconds >= 0.01 {
+    // A rate over less than this says nothing, nor does one over what an earlier run has done.
+    if seconds >= 0.01 && summary.resumed_from.is_none() {
         let per_second = summary.bytes_in as f64 / seconds;
         text.push_str(&format!(", {}/s", DecimalBytes(per_second as u64)));
     }
@@ -254,6 +258,12 @@ mod tests {
         assert_eq!(
             describe(&quick, false),
             "1,000 records, 7 skipped, 5.00 MB read, 4.00 MB written, 0.00 s"
+        );
+        let mut resumed = summary();
+        resumed.resumed_from = Some(400);
+        assert_eq!(
+            describe(&resumed, false),
+            "1,000 records (400 of them before this run), 5.00 MB read, 4.00 MB written, 2.50 s"
         );
         quick.skipped = 0;
         quick.rejected = 2;

@@ -474,3 +474,28 @@ fn c3_a_limit_of_the_files_size_is_as_a_full_disk() {
     env.run(&format!("{command} && cmp in out")).quiet();
     assert_eq!(env.names("."), ["in", "out"]);
 }
+
+#[test]
+fn the_loop_of_the_help_runs_until_it_is_done() {
+    let env = killed();
+    let help = env.run("inorder --help").out;
+    let start = help.find("until inorder").expect("the help has a loop");
+    let end = start + help[start..].find("; done").expect("it has an end") + "; done".len();
+    let line = help[start..end].split_whitespace().collect::<Vec<_>>();
+    let line = line.join(" ");
+    let command = &line["until ".len()..line.find("; do").unwrap()];
+    // Killed twice, then whole; and refused, which is not tried again.
+    env.write(
+        "try",
+        format!("echo x >> tries; [ $(wc -l < tries) -gt 2 ] || kill -9 $$; {SLOW}"),
+    );
+    let script = line
+        .replace(command, "sh try")
+        .replace("sleep 10", "sleep 0");
+    env.run(&format!("{script}; cmp in out; wc -l < tries"))
+        .out("3\n");
+    env.write("try", format!("echo x >> tries; {SLOW} --limit 1; "));
+    env.run("rm tries; cp in out.part").quiet();
+    env.run(&format!("{script} 2> /dev/null; wc -l < tries"))
+        .out("1\n");
+}

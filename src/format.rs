@@ -44,6 +44,29 @@ impl Dialect {
     };
 }
 
+/// What becomes of a record's end in the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// It stays.
+    Input,
+    /// LF and CRLF stay, others become LF.
+    Lines,
+    /// All become NUL.
+    Nul,
+}
+
+impl Ends {
+    /// The end that stands for this one.
+    #[inline]
+    pub fn of(self, end: &[u8]) -> &[u8] {
+        match (self, end) {
+            (_, []) | (Ends::Input, _) | (Ends::Lines, b"\n" | b"\r\n") => end,
+            (Ends::Lines, _) => b"\n",
+            (Ends::Nul, _) => b"\0",
+        }
+    }
+}
+
 impl Format {
     /// Lines that end with LF.
     pub fn lines() -> Format {
@@ -129,7 +152,18 @@ impl Format {
         }
     }
 
-    /// The end that is added between two inputs when the first lacks its last one.
+    /// The ends of records that are written in this format and were read in another.
+    pub(crate) fn ends_for(&self, input: &Format) -> Ends {
+        match (self.framing, input.framing) {
+            (Framing::Nul, Framing::Nul) | (Framing::Csv(_), Framing::Csv(_)) => Ends::Input,
+            (Framing::Nul, _) => Ends::Nul,
+            (_, Framing::Nul | Framing::Csv(_)) => Ends::Lines,
+            (_, Framing::Lines | Framing::Ndjson) => Ends::Input,
+        }
+    }
+
+    /// The end of a record where the input's has none: between two inputs of which the first lacks its last one, and between two
+    /// lines that are written for such a record.
     pub(crate) fn default_end(&self) -> &'static [u8] {
         match self.framing {
             Framing::Nul => b"\0",

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use builder::{Builder, OnError};
+pub use builder::{Builder, OnError, Preamble};
 pub use records::{RecordMap, Records};
 
 use crate::buffer::Buffer;
@@ -148,6 +148,7 @@ impl Pipeline {
         };
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
+        let result = result.and_then(|()| stages.ordered.finish(&stages.buffers));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
                 1

@@ -19,6 +19,33 @@ pub enum OnError {
     Skip,
 }
 
+/// What is passed on of that which stands before the first record, and the header, of the first input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preamble {
+    /// All of it: skipped lines, a byte order mark, blank lines.
+    #[default]
+    Keep,
+    /// A UTF-8 byte order mark, if the input begins with one.
+    Mark,
+    /// Nothing.
+    Drop,
+}
+
+impl Preamble {
+    /// What is left of the preamble.
+    pub(super) fn of(self, preamble: &[u8]) -> &[u8] {
+        match self {
+            Preamble::Keep => preamble,
+            Preamble::Mark if preamble.starts_with(MARK) => MARK,
+            Preamble::Mark | Preamble::Drop => &[],
+        }
+    }
+}
+
+/// A UTF-8 byte order mark.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Settings of a [`Pipeline`], each with a default.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -29,6 +56,7 @@ pub struct Builder {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub format: Format,
+    pub output_format: Option<Format>,
     /// 0 until built: one a core.
     pub threads: usize,
     /// 0 until built: the default for the threads.
@@ -40,6 +68,7 @@ pub(crate) struct Settings {
     pub skip_lines: u64,
     pub output_header: bool,
     pub blank_lines: bool,
+    pub preamble: Preamble,
     pub on_error: OnError,
     pub sequential: bool,
     pub memory_map: bool,
@@ -51,6 +80,7 @@ impl Default for Builder {
         Builder {
             settings: Settings {
                 format: Format::lines(),
+                output_format: None,
                 threads: 0,
                 memory: 0,
                 chunk_bytes: None,
@@ -60,6 +90,7 @@ impl Default for Builder {
                 skip_lines: 0,
                 output_header: true,
                 blank_lines: true,
+                preamble: Preamble::Keep,
                 on_error: OnError::Stop,
                 sequential: false,
                 memory_map: false,
@@ -73,6 +104,14 @@ impl Builder {
     /// How the input is cut into records. Default: [`Format::lines`].
     pub fn format(mut self, format: Format) -> Builder {
         self.settings.format = format;
+        self
+    }
+
+    /// How [`Buffer::row`](crate::Buffer::row) and [`serialize`](crate::Buffer::serialize) write, and how what they and
+    /// [`line`](crate::Buffer::line) write ends: as the input's record where that is an end in this format too, else with LF (NUL for
+    /// [`Format::nul`]). Default: the input's [`format`](Builder::format).
+    pub fn output_format(mut self, format: Format) -> Builder {
+        self.settings.output_format = Some(format);
         self
     }
 
@@ -136,6 +175,13 @@ impl Builder {
         self
     }
 
+    /// What is passed on of that which stands before the first record; nothing of it where there is a header and
+    /// [`output_header`](Builder::output_header) is off. Default: [`Preamble::Keep`].
+    pub fn preamble(mut self, preamble: Preamble) -> Builder {
+        self.settings.preamble = preamble;
+        self
+    }
+
     /// What happens when a record fails. Default: [`OnError::Stop`].
     pub fn on_error(mut self, on_error: OnError) -> Builder {
         self.settings.on_error = on_error;
@@ -176,8 +222,10 @@ impl Builder {
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
-        if let Some(reason) = settings.format.refuse() {
-            return refuse(reason);
+        for format in [Some(&settings.format), settings.output_format.as_ref()] {
+            if let Some(reason) = format.and_then(Format::refuse) {
+                return refuse(reason);
+            }
         }
         for (size, name) in [
             (settings.chunk_bytes.unwrap_or(1), "chunk size"),
@@ -217,7 +265,12 @@ const MOST_THREADS: usize = 65_535;
 impl Settings {
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
-        self.format.dialect().unwrap_or(Dialect::CSV)
+        self.output().dialect().unwrap_or(Dialect::CSV)
+    }
+
+    /// The format of what is written.
+    pub fn output(&self) -> &Format {
+        self.output_format.as_ref().unwrap_or(&self.format)
     }
 
     /// The largest chunk: each worker should have several in flight.
@@ -247,6 +300,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("format", &self.format)
+            .field("output_format", &self.output_format)
             .field("threads", &self.threads)
             .field("memory", &self.memory)
             .field("chunk_bytes", &self.chunk_bytes)
@@ -256,6 +310,7 @@ impl std::fmt::Debug for Settings {
             .field("skip_lines", &self.skip_lines)
             .field("output_header", &self.output_header)
             .field("blank_lines", &self.blank_lines)
+            .field("preamble", &self.preamble)
             .field("on_error", &self.on_error)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)

@@ -58,6 +58,8 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
+            ends: settings.output().ends_for(&settings.format),
+            default_end: settings.output().default_end(),
             // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
             slices: !settings.memory_map || output.is_unpublished_file(),
             blank_lines: settings.blank_lines,
@@ -113,8 +115,12 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             framer.open_first()
         });
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
-        self.ordered
-            .begin(&opening, settings.output_header, &self.buffers)
+        self.ordered.begin(
+            &opening,
+            settings.output_header,
+            settings.preamble,
+            &self.buffers,
+        )
     }
 }
 

@@ -13,6 +13,7 @@ mod commit;
 mod csv_records;
 mod faults;
 mod memory;
+mod output;
 mod pools;
 mod records;
 mod spill;

@@ -132,7 +132,7 @@ impl Buffer {
         }
         if let Err(field) = fields::write_row(&mut self.own, self.settings.dialect, row) {
             self.own.truncate(start);
-            return Err(RowError { field });
+            return Err(RowError::at(field));
         }
         self.push_end();
         Ok(())

@@ -7,6 +7,7 @@ mod escape;
 mod help;
 mod json;
 mod magic;
+mod map;
 mod names;
 mod plan;
 mod progress;
@@ -24,6 +25,7 @@ use std::io::{self, Write};
 use clap::Parser;
 
 use args::{Cli, Command};
+use map::MapPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
 use voice::Voice;
@@ -55,6 +57,7 @@ fn tell(error: &anyhow::Error, voice: &mut Voice) -> Status {
 
 fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
     match command {
+        Command::Map(args) => map::map(&MapPlan::new(*args)?, voice),
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),

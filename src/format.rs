@@ -1,5 +1,8 @@
 //! What a record is: the input's format and, for CSV, its dialect.
 
+use crate::buffer::RowError;
+use crate::frame::fields::write_row;
+
 /// How the input is cut into records.
 ///
 /// | format | a record ends with | blank lines |
@@ -143,6 +146,21 @@ impl Format {
             self.header = header;
         }
         self
+    }
+
+    /// The fields as a record of CSV or TSV, without its end, quoted only where needed; other formats write CSV.
+    ///
+    /// # Errors
+    /// A row that the dialect can't express, as of [`Buffer::row`](crate::Buffer::row).
+    pub fn row<I, F>(&self, row: I) -> Result<Vec<u8>, RowError>
+    where
+        I: IntoIterator<Item = F>,
+        F: AsRef<[u8]>,
+    {
+        let mut bytes = Vec::new();
+        let dialect = self.dialect().unwrap_or(Dialect::CSV);
+        write_row(&mut bytes, dialect, row).map_err(RowError::at)?;
+        Ok(bytes)
     }
 
     pub(crate) fn dialect(&self) -> Option<Dialect> {

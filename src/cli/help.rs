@@ -9,6 +9,7 @@ use super::streams;
 
 pub const PROGRAM: &str = "\
 Examples:
+  inorder map 'select(.dest == \"LAX\")' data/flights-sample.csv -o lax.csv
   inorder cat --work fib:20 data/flights-sample.csv -o out.csv
   inorder check data/flights-sample.csv
 
@@ -35,6 +36,27 @@ Examples:
 
   One record in a hundred fails and is left out (status 3):
     inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv";
+
+pub const MAP: &str = "\
+Examples:
+  Flights that left more than an hour late, NA left aside; the rows keep their bytes:
+    inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
+
+  Other columns, named by the objects that the filter makes:
+    inorder map '{carrier, flight, gain: ((.dep_delay - .arr_delay)? // null)}' data/flights-sample.csv
+
+  CSV as NDJSON, and back:
+    inorder map . data/flights-sample.csv -o flights.ndjson
+    inorder map . flights.ndjson -o flights.csv
+
+  Lines of text from NDJSON, as jq -r writes them:
+    inorder map -r '\"\\(.time) \\(.flight)\"' data/events.ndjson
+
+  A filter with a variable, rows that do not fit left out (status 3):
+    inorder map --arg to LAX --on-error skip 'select(.dest == $to) | .hour |= tonumber' data/flights-sample.csv
+
+  A log as NDJSON:
+    inorder map --from lines --to ndjson 'split(\" \") | {first: .[0], words: length}' data/README.md";
 
 pub const CHECK: &str = "\
 Examples:

@@ -105,7 +105,11 @@ impl Pipeline {
         process: &P,
     ) -> Result<Summary, Error> {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            let mut thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            // It works on the first chunks, and in a sequential run on all.
+            if let Some(bytes) = self.settings.stack_size {
+                thread = thread.stack_size(bytes);
+            }
             let run = thread
                 .spawn_scoped(scope, || {
                     catch_unwind(AssertUnwindSafe(|| self.run_here(source, sink, process)))

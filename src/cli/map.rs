@@ -2,6 +2,7 @@
 
 mod args;
 mod columns;
+mod delete;
 mod fault;
 mod filter;
 mod functions;

@@ -30,6 +30,7 @@ pub struct Plan {
     pub output_format: Option<Format>,
     pub blank_lines: bool,
     pub preamble: Preamble,
+    pub stack_size: Option<usize>,
     pub skip_failed: bool,
     pub run: RunArgs,
     pub progress: ProgressArg,
@@ -112,6 +113,7 @@ impl Plan {
             output_format: None,
             blank_lines: true,
             preamble: Preamble::Keep,
+            stack_size: None,
             skip_failed: false,
             run,
             progress: show.progress,
@@ -179,6 +181,9 @@ impl Plan {
             .preamble(self.preamble);
         if let Some(format) = &self.output_format {
             builder = builder.output_format(format.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
         }
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);

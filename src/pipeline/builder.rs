@@ -59,6 +59,7 @@ pub(crate) struct Settings {
     pub output_format: Option<Format>,
     /// 0 until built: one a core.
     pub threads: usize,
+    pub stack_size: Option<usize>,
     /// 0 until built: the default for the threads.
     pub memory: usize,
     pub chunk_bytes: Option<usize>,
@@ -82,6 +83,7 @@ impl Default for Builder {
                 format: Format::lines(),
                 output_format: None,
                 threads: 0,
+                stack_size: None,
                 memory: 0,
                 chunk_bytes: None,
                 chunk_records: u64::MAX,
@@ -119,6 +121,12 @@ impl Builder {
     /// cgroup quota allow.
     pub fn threads(mut self, threads: usize) -> Builder {
         self.settings.threads = threads;
+        self
+    }
+
+    /// The stack of each thread that works, in bytes; only what work uses of it takes memory. Default: that of Rust's threads, 2 MiB.
+    pub fn stack_size(mut self, bytes: usize) -> Builder {
+        self.settings.stack_size = Some(bytes);
         self
     }
 
@@ -302,6 +310,7 @@ impl std::fmt::Debug for Settings {
             .field("format", &self.format)
             .field("output_format", &self.output_format)
             .field("threads", &self.threads)
+            .field("stack_size", &self.stack_size)
             .field("memory", &self.memory)
             .field("chunk_bytes", &self.chunk_bytes)
             .field("chunk_records", &self.chunk_records)

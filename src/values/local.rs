@@ -67,7 +67,7 @@ where
             .name("inorder-pool".to_owned())
             .spawn(move || {
                 let shared = &*shared;
-                let ran = with_pool(shared.bounds().threads, |pool| {
+                let ran = with_pool(shared.bounds().threads, None, |pool| {
                     for assigned in groups {
                         shared.employ(pool, assigned);
                     }

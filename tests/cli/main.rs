@@ -12,6 +12,7 @@ mod changing;
 mod command;
 mod figures;
 mod input;
+mod map;
 mod output;
 mod publish;
 mod resources;

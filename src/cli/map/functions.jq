@@ -5,6 +5,8 @@ def halt_error($exit_code): error;
 def @csv: csv_row;
 def @tsv: tsv_row;
 
+def del(f): delpaths([path(f)]);
+
 # What jq has and jaq has not.
 def leaf_paths: paths(scalars);
 def ascii: [.] | implode;

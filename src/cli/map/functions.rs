@@ -4,11 +4,11 @@ use std::iter::once;
 
 use jaq_core::box_iter::box_once;
 use jaq_core::load::parse::Def;
-use jaq_core::native::{Filter, Fun, bome, run, v};
+use jaq_core::native::{Filter, Fun, bome, run, unary, v};
 use jaq_core::{DataT, Lut, RunPtr, data};
 use jaq_json::{Error, Val, ValR};
 
-use super::print;
+use super::{delete, print};
 use crate::cli::escape;
 use crate::cli::voice::Speaker;
 
@@ -41,7 +41,14 @@ impl<'a> data::HasLut<'a, Values> for &'a Surroundings<'a> {
 const REPLACED: [&str; 4] = ["halt", "env", "debug_empty", "stderr_empty"];
 
 /// Definitions of jaq that ours stand for.
-const REDEFINED: [(&str, usize); 3] = [("halt", 0), ("halt_error", 0), ("halt_error", 1)];
+const REDEFINED: [(&str, usize); 5] = [
+    ("halt", 0),
+    ("halt_error", 0),
+    ("halt_error", 1),
+    // By `|= empty`, which moves the last key to the place of the deleted one.
+    ("del", 1),
+    ("delpaths", 1),
+];
 
 /// Functions that need the whole stream, or that another record's work would have to wait for, and why they are refused.
 pub const REFUSED: [(&str, &str); 7] = [
@@ -88,7 +95,7 @@ fn own_definitions() -> Vec<Def> {
 }
 
 fn own() -> impl Iterator<Item = Filter<RunPtr<Values>>> {
-    let natives: [Filter<RunPtr<Values>>; 6] = [
+    let natives: [Filter<RunPtr<Values>>; 7] = [
         ("env", v(0), |cv| box_once(Ok(cv.0.data().env.clone()))),
         ("input_filename", v(0), |cv| {
             box_once(Ok(cv.0.data().input.clone()))
@@ -103,6 +110,7 @@ fn own() -> impl Iterator<Item = Filter<RunPtr<Values>>> {
             cv.0.data().speaker.quote(&shown(&cv.1));
             Box::new(std::iter::empty())
         }),
+        ("delpaths", v(1), |cv| unary(cv, delete::paths)),
         ("csv_row", v(0), |cv| {
             bome(separated(&cv.1, b',', csv_field))
         }),

@@ -15,6 +15,9 @@ use crate::cli::names::{OutputName, format_of_name};
 use crate::cli::plan::{Dialect, Plan};
 use crate::cli::status::usage;
 
+/// jaq recurses with the depth of values and of a filter's own definitions; what is not used of this is no memory.
+const STACK: usize = 64 << 20;
+
 /// The plan of `map`.
 #[derive(Debug)]
 pub struct MapPlan {
@@ -68,6 +71,7 @@ impl MapPlan {
         }
         plan.output_format = Some(output_format.clone());
         plan.blank_lines = false;
+        plan.stack_size = Some(STACK);
         // The library tells of the input's header only where one is written.
         plan.output_header = rows && !no_output_header;
         plan.preamble = if rows && from.is_separated() {

@@ -9,7 +9,7 @@ use super::streams;
 
 pub const PROGRAM: &str = "\
 Examples:
-  inorder map 'select(.dest == \"LAX\")' data/flights-sample.csv -o lax.csv
+  inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
   inorder cat --work fib:20 data/flights-sample.csv -o out.csv
   inorder check data/flights-sample.csv
 
@@ -43,7 +43,7 @@ Examples:
     inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
 
   Other columns, named by the objects that the filter makes:
-    inorder map '{carrier, flight, gain: ((.dep_delay - .arr_delay)? // null)}' data/flights-sample.csv
+    inorder map '{flight, gain: (.dep_delay - .arr_delay)?}' data/flights-sample.csv -o gain.csv
 
   CSV as NDJSON, and back:
     inorder map . data/flights-sample.csv -o flights.ndjson
@@ -52,11 +52,16 @@ Examples:
   Lines of text from NDJSON, as jq -r writes them:
     inorder map -r '\"\\(.time) \\(.flight)\"' data/events.ndjson
 
-  A filter with a variable, rows that do not fit left out (status 3):
-    inorder map --arg to LAX --on-error skip 'select(.dest == $to) | .hour |= tonumber' data/flights-sample.csv
+  A filter with a variable; records that fail are left out (status 3):
+    inorder map --arg to ORD --on-error skip -r -f data/delay.jq data/flights-sample.csv
 
-  A log as NDJSON:
-    inorder map --from lines --to ndjson 'split(\" \") | {first: .[0], words: length}' data/README.md";
+  A text as NDJSON:
+    inorder map --from lines --to ndjson '{words: (split(\" \") | length)}' data/README.md
+
+jq is that of jaq, on one record at a time: input, inputs, -n and -s are refused. A value over
+several lines is brought into one by `jq -c .`. In CSV strings are written as they are, null as
+nothing, other values as JSON. Where input and output formats differ, CRLF stays, and any other
+end becomes that of the output's format.";
 
 pub const CHECK: &str = "\
 Examples:

@@ -34,7 +34,8 @@ const MOST_SLICES: usize = 256;
 /// What the work on a record writes. Nothing written drops the record; a failing record's writes are taken back.
 ///
 /// [`io::Write`] adds exactly the bytes it is given, and never fails; [`line`](Buffer::line), [`row`](Buffer::row) and
-/// [`serialize`](Buffer::serialize) add the end of the input's record. Output that outgrows its share of the memory goes to an unlinked temporary file.
+/// [`serialize`](Buffer::serialize) add the end of the input's record. Where that has none, because it is the input's last, they and
+/// [`keep`](Buffer::keep) set an end between two things that follow each other, and none after the last one. Output that outgrows its share of the memory goes to an unlinked temporary file.
 pub struct Buffer {
     own: Vec<u8>,
     spill: Spill,
@@ -45,6 +46,8 @@ pub struct Buffer {
     input: Option<Bytes>,
     end: [u8; 2],
     end_len: usize,
+    /// What was last written for this record lacks an end, because the record does.
+    lacks_end: bool,
     mark: Option<Mark>,
     note: Vec<u8>,
     settings: Arc<BufferSettings>,
@@ -77,6 +80,7 @@ impl Buffer {
             input,
             end: [0; 2],
             end_len: 0,
+            lacks_end: false,
             mark: None,
             note: Vec::new(),
             settings,
@@ -86,14 +90,14 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
-        self.keep_bytes(record.raw);
+        self.keep_bytes(record.raw, record.raw.len() == record.content);
     }
 
     /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
     /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
     pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
         if self.settings.blank_lines {
-            self.keep_bytes(chunk.bytes());
+            self.keep_bytes(chunk.bytes(), !chunk.has_end());
         } else {
             for record in chunk.records() {
                 self.keep(&record);
@@ -104,13 +108,14 @@ impl Buffer {
     /// Writes `content` and the end of the input's record (none where the input's last record has none).
     #[inline]
     pub fn line(&mut self, content: &[u8]) {
+        self.add_lacking_end();
         self.settle_run();
         self.own.extend_from_slice(content);
         self.push_end();
     }
 
-    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. Where the
-    /// format is no CSV or TSV, the dialect is a comma and `"`.
+    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. The dialect is the
+    /// [`output_format`](crate::Builder::output_format)'s; where that is no CSV or TSV, a comma and `"`.
     ///
     /// # Errors
     /// A row that the dialect can't express; then nothing is written. With quoting and doubled quotes, which are the default,
@@ -122,8 +127,14 @@ impl Buffer {
         F: AsRef<[u8]>,
     {
         self.settle_run();
-        fields::write_row(&mut self.own, self.settings.dialect, row)
-            .map_err(|field| RowError { field })?;
+        let start = self.own.len();
+        if self.lacks_end {
+            self.own.extend_from_slice(self.settings.default_end);
+        }
+        if let Err(field) = fields::write_row(&mut self.own, self.settings.dialect, row) {
+            self.own.truncate(start);
+            return Err(RowError::at(field));
+        }
         self.push_end();
         Ok(())
     }
@@ -156,6 +167,11 @@ impl Buffer {
         self.note.extend_from_slice(note);
     }
 
+    /// The note that was left last; empty if there is none, also at the start of an attempt that runs the chunk again.
+    pub fn noted(&self) -> &[u8] {
+        &self.note
+    }
+
     /// Bytes written so far to this buffer.
     pub fn len(&self) -> u64 {
         let slices: usize = self.kept.iter().map(|kept| kept.range.len()).sum();
@@ -173,7 +189,9 @@ impl Buffer {
     }
 
     #[inline]
-    fn keep_bytes(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8], lacks_end: bool) {
+        self.add_lacking_end();
+        self.lacks_end = lacks_end;
         match self.place_of(bytes) {
             Some(place) if self.run.end == place.start && !self.run.is_empty() => {
                 self.run.end = place.end;
@@ -202,8 +220,18 @@ impl Buffer {
         self.spill_if_large();
     }
 
+    /// Ends what was last written for this record, if it has no end.
+    #[inline]
+    fn add_lacking_end(&mut self) {
+        if self.lacks_end {
+            self.push(self.settings.default_end);
+            self.lacks_end = false;
+        }
+    }
+
     #[inline]
     fn push_end(&mut self) {
+        self.lacks_end = self.end_len == 0;
         self.own.extend_from_slice(&self.end[..self.end_len]);
         self.spill_if_large();
     }
@@ -250,6 +278,8 @@ impl Buffer {
     /// A record's work begins: what it writes can be taken back.
     #[inline]
     pub(crate) fn begin(&mut self, index: u64, span: Range<usize>, end: &[u8]) {
+        let end = self.settings.ends.of(end);
+        self.lacks_end = false;
         self.end_len = end.len();
         self.end[..end.len()].copy_from_slice(end);
         self.mark = Some(Mark {
@@ -357,10 +387,6 @@ impl Buffer {
         }
     }
 
-    pub(crate) fn notes(&self) -> &[u8] {
-        &self.note
-    }
-
     /// The chunk's bytes, if the buffer still holds them.
     pub(crate) fn input(&self) -> Option<&Bytes> {
         self.input.as_ref()
@@ -426,12 +452,14 @@ impl Drop for Buffer {
 impl Write for Buffer {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(bytes.len())
     }
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(())
     }

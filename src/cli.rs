@@ -9,6 +9,7 @@ mod failures;
 mod help;
 mod json;
 mod magic;
+mod map;
 mod names;
 mod plan;
 mod progress;
@@ -29,6 +30,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use bench::BenchPlan;
+use map::MapPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
 use voice::Voice;
@@ -60,6 +62,7 @@ fn tell(error: &anyhow::Error, voice: &mut Voice) -> Status {
 
 fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
     match command {
+        Command::Map(args) => map::map(&MapPlan::new(*args)?, voice),
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
         Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),

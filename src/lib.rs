@@ -70,7 +70,7 @@ pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
 pub use output::{Rejects, Sink};
-pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file};
+pub use pipeline::{Builder, OnError, Pipeline, Preamble, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};

@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use builder::{Builder, OnError};
+pub use builder::{Builder, OnError, Preamble};
 pub use records::{RecordMap, Records};
 
 use crate::buffer::Buffer;
@@ -107,7 +107,11 @@ impl Pipeline {
         process: &P,
     ) -> Result<Summary, Error> {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            let mut thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            // It works on the first chunks, and in a sequential run on all.
+            if let Some(bytes) = self.settings.stack_size {
+                thread = thread.stack_size(bytes);
+            }
             let run = thread
                 .spawn_scoped(scope, || {
                     catch_unwind(AssertUnwindSafe(|| self.run_here(source, sink, process)))
@@ -150,6 +154,7 @@ impl Pipeline {
         };
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
+        let result = result.and_then(|()| stages.ordered.finish(&stages.buffers));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
                 1

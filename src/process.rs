@@ -9,7 +9,7 @@ use crate::record::Record;
 /// chunks, or decisions that need the order; for anything less, [`Pipeline::run_each`](crate::Pipeline::run_each) takes a closure.
 ///
 /// `start`, `record` and `chunk` are called on worker threads of the run's private pool (the first millisecond's work, and a sequential
-/// run's, on one thread outside it), `header` and `commit` on the writer's thread. All may wait, use rayon, and panic: a panic in
+/// run's, on one thread outside it), `header`, `commit` and `finish` on the writer's thread. All may wait, use rayon, and panic: a panic in
 /// `record` or `chunk` is a failing record, elsewhere it ends the run.
 pub trait Process: Sync {
     /// Checked out for one chunk at a time, put back after it, made anew after a panic.
@@ -28,6 +28,16 @@ pub trait Process: Sync {
     /// An error ends the run.
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
         out.keep(header);
+        Ok(())
+    }
+
+    /// Writes what stands after the last record, once, when all chunks of a run that comes to its end are written; lines end with LF
+    /// (NUL by the format). `run` is what [`commit`](Process::commit) has decided. By default nothing is written.
+    ///
+    /// # Errors
+    /// An error ends the run.
+    fn finish(&self, run: &RunState, out: &mut Buffer) -> Result<(), BoxError> {
+        let _ = (run, out);
         Ok(())
     }
 
@@ -74,6 +84,10 @@ impl<P: Process + ?Sized> Process for &P {
 
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
         (**self).header(header, out)
+    }
+
+    fn finish(&self, run: &RunState, out: &mut Buffer) -> Result<(), BoxError> {
+        (**self).finish(run, out)
     }
 
     #[inline]

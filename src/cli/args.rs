@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use inorder::Format;
 
 use super::help;
+use super::map::MapArgs;
 use super::units;
 use super::work::Work;
 
@@ -28,6 +30,16 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a jq filter on every record (NDJSON, CSV, TSV, lines)
+    ///
+    /// The filter is run on each record by itself, on all cores; results come in input order. One output or several are
+    /// written for a record, none drops it. A record that the filter hands back unchanged keeps its bytes.
+    ///
+    /// A record of CSV or TSV is an object keyed by the header (columns of one name become a, a_2), or an array with
+    /// --no-header; a field that is a JSON number is a number, any other a string. A line is a string. NDJSON is
+    /// JSON as RFC 8259 has it. Blank lines and skipped lines are dropped.
+    #[command(after_long_help = help::MAP)]
+    Map(Box<MapArgs>),
     /// Join the inputs, unchanged, with one header; with --work spend time on every record first
     ///
     /// No byte changes: line ends, blank lines, odd quoting and invalid UTF-8 stay. The header of the first input is
@@ -170,7 +182,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "inputs")]
     #[arg(help_heading = "Input")]
     pub files0_from: Option<PathBuf>,
-    /// The format [default: by the first input's name: .csv, .tsv .tab, .ndjson .jsonl .json; else lines]
+    /// The format [default: by the first input's name: .csv, .tsv .tab, .ndjson .jsonl .json; else ndjson for map, lines for the rest]
     #[arg(
         long,
         value_name = "FORMAT",
@@ -289,7 +301,7 @@ pub struct ShowArgs {
     pub stats: Option<PathBuf>,
 }
 
-/// `--from`.
+/// `--from`, `--to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
     /// Lines that end with LF
@@ -303,6 +315,24 @@ pub enum FormatArg {
     Ndjson,
     /// Records that end with a NUL byte
     Nul,
+}
+
+impl FormatArg {
+    /// The library's format of this name.
+    pub fn format(self) -> Format {
+        match self {
+            FormatArg::Lines => Format::lines(),
+            FormatArg::Csv => Format::csv(),
+            FormatArg::Tsv => Format::tsv(),
+            FormatArg::Ndjson => Format::ndjson(),
+            FormatArg::Nul => Format::nul(),
+        }
+    }
+
+    /// Whether records have fields, separated by a delimiter.
+    pub fn is_separated(self) -> bool {
+        matches!(self, FormatArg::Csv | FormatArg::Tsv)
+    }
 }
 
 /// `--on-error`.

@@ -62,7 +62,6 @@ impl Failures {
     }
 
     /// Whether what fails is tried again, which not every command can do.
-    #[allow(dead_code, reason = "for commands whose work gives the same each time")]
     pub fn retries(&self) -> bool {
         self.retries > 0
     }

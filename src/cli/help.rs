@@ -9,6 +9,7 @@ use super::streams;
 
 pub const PROGRAM: &str = "\
 Examples:
+  inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
   inorder cat --work fib:20 data/flights-sample.csv -o out.csv
   inorder check data/flights-sample.csv
 
@@ -43,6 +44,32 @@ Examples:
 
   One attempt in ten fails and is tried again:
     inorder cat --work fail:10% --retries 9 --retry-delay 1ms data/flights-sample.csv -o out.csv";
+
+pub const MAP: &str = "\
+Examples:
+  Flights that left more than an hour late, NA left aside; the rows keep their bytes:
+    inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
+
+  Other columns, named by the objects that the filter makes:
+    inorder map '{flight, gain: (.dep_delay - .arr_delay)?}' data/flights-sample.csv -o gain.csv
+
+  CSV as NDJSON, and back:
+    inorder map . data/flights-sample.csv -o flights.ndjson
+    inorder map . flights.ndjson -o flights.csv
+
+  Lines of text from NDJSON, as jq -r writes them:
+    inorder map -r '\"\\(.time) \\(.flight)\"' data/events.ndjson
+
+  A filter with a variable; records that fail are left out (status 3):
+    inorder map --arg to ORD --on-error skip -r -f data/delay.jq data/flights-sample.csv
+
+  A text as NDJSON:
+    inorder map --from lines --to ndjson '{words: (split(\" \") | length)}' data/README.md
+
+jq is that of jaq, on one record at a time: input, inputs, -n and -s are refused. A value over
+several lines is brought into one by `jq -c .`. In CSV strings are written as they are, null as
+nothing, other values as JSON. Where input and output formats differ, CRLF stays, and any other
+end becomes that of the output's format.";
 
 pub const CHECK: &str = "\
 Examples:

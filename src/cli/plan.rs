@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Format, Pipeline, Source};
+use inorder::{Builder, Format, Pipeline, Preamble, Source};
 
 use super::args::{
     CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
@@ -28,6 +28,11 @@ pub struct Plan {
     pub map: bool,
     pub output_header: bool,
     pub failures: Failures,
+    /// Where it is not the input's.
+    pub output_format: Option<Format>,
+    pub blank_lines: bool,
+    pub preamble: Preamble,
+    pub stack_size: Option<usize>,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
@@ -82,38 +87,21 @@ impl CheckPlan {
 
 impl Plan {
     /// `default_format`: of an input whose name tells none.
-    fn new(
+    pub fn new(
         command: &'static str,
         default_format: FormatArg,
-        input: InputArgs,
+        mut input: InputArgs,
         run: RunArgs,
         show: ShowArgs,
     ) -> anyhow::Result<Plan> {
+        let dialect = Dialect::take(&mut input);
         let inputs = inputs(input.inputs, input.files0_from.as_deref())?;
         let format_name = input.from.unwrap_or_else(|| match &inputs[0] {
             InputName::Stdin => default_format,
             InputName::Path(path) => format_of_name(path).unwrap_or(default_format),
         });
-        let separated = matches!(format_name, FormatArg::Csv | FormatArg::Tsv);
-        let typed_dialect = input.delimiter.is_some() || input.quote.is_some() || input.no_quoting;
-        if typed_dialect && !separated {
-            return Err(usage(
-                "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv",
-            ));
-        }
-        let mut format = match format_name {
-            FormatArg::Lines => Format::lines(),
-            FormatArg::Nul => Format::nul(),
-            FormatArg::Ndjson => Format::ndjson(),
-            FormatArg::Csv => Format::csv(),
-            FormatArg::Tsv => Format::tsv(),
-        };
-        if let Some(delimiter) = input.delimiter {
-            format = format.delimiter(delimiter);
-        }
-        if input.quote.is_some() || input.no_quoting {
-            format = format.quote(input.quote);
-        }
+        let format = dialect.apply(format_name, &format_name.format());
+        let format = format.ok_or_else(|| usage(Dialect::REFUSED))?;
         Ok(Plan {
             command,
             inputs,
@@ -124,6 +112,10 @@ impl Plan {
             map: !input.no_mmap,
             output_header: true,
             failures: Failures::default(),
+            output_format: None,
+            blank_lines: true,
+            preamble: Preamble::Keep,
+            stack_size: None,
             run,
             progress: show.progress,
             quiet: show.quiet,
@@ -134,7 +126,7 @@ impl Plan {
     }
 
     /// For the commands that write a result: where it goes, and what becomes of records that fail.
-    fn with_result(
+    pub fn with_result(
         &mut self,
         output: OutputArgs,
         failures: FailureArgs,
@@ -183,8 +175,16 @@ impl Plan {
             .threads(self.run.threads)
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
-            .sequential(self.run.sequential);
+            .sequential(self.run.sequential)
+            .blank_lines(self.blank_lines)
+            .preamble(self.preamble);
         builder = self.failures.set(builder);
+        if let Some(format) = &self.output_format {
+            builder = builder.output_format(format.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }
@@ -215,6 +215,44 @@ impl Plan {
                 InputName::Path(path) => Source::file(path),
             })
         })
+    }
+}
+
+/// What was typed of a dialect.
+#[derive(Debug)]
+pub struct Dialect {
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+    no_quoting: bool,
+}
+
+impl Dialect {
+    pub const REFUSED: &str =
+        "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv";
+
+    /// Takes it out of the options of the input.
+    pub fn take(input: &mut InputArgs) -> Dialect {
+        Dialect {
+            delimiter: input.delimiter.take(),
+            quote: input.quote.take(),
+            no_quoting: std::mem::take(&mut input.no_quoting),
+        }
+    }
+
+    /// The format in this dialect; `None` if one was typed and the format has none.
+    pub fn apply(&self, name: FormatArg, format: &Format) -> Option<Format> {
+        let mut format = format.clone();
+        let typed = self.delimiter.is_some() || self.quote.is_some() || self.no_quoting;
+        if typed && !name.is_separated() {
+            return None;
+        }
+        if let Some(delimiter) = self.delimiter {
+            format = format.delimiter(delimiter);
+        }
+        if self.quote.is_some() || self.no_quoting {
+            format = format.quote(self.quote);
+        }
+        Some(format)
     }
 }
 

@@ -74,9 +74,17 @@ impl Voice {
 }
 
 impl Speaker {
+    /// A line that is no word of the program's.
+    pub fn quote(&self, text: &str) {
+        self.say(format!("{}\n", escape::line(text)));
+    }
+
     /// One line, after the program's name.
     pub fn line(&self, text: &str) {
-        let line = format!("inorder: {}\n", escape::line(text));
+        self.say(format!("inorder: {}\n", escape::line(text)));
+    }
+
+    fn say(&self, line: String) {
         if let Err(mpsc::SendError(Say::Line(line))) = self.0.send(Say::Line(line)) {
             let _ = io::stderr().write_all(line.as_bytes());
         }

@@ -33,6 +33,33 @@ impl OnError {
     }
 }
 
+/// What is passed on of that which stands before the first record, and the header, of the first input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preamble {
+    /// All of it: skipped lines, a byte order mark, blank lines.
+    #[default]
+    Keep,
+    /// A UTF-8 byte order mark, if the input begins with one.
+    Mark,
+    /// Nothing.
+    Drop,
+}
+
+impl Preamble {
+    /// What is left of the preamble.
+    pub(super) fn of(self, preamble: &[u8]) -> &[u8] {
+        match self {
+            Preamble::Keep => preamble,
+            Preamble::Mark if preamble.starts_with(MARK) => MARK,
+            Preamble::Mark | Preamble::Drop => &[],
+        }
+    }
+}
+
+/// A UTF-8 byte order mark.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Settings of a [`Pipeline`], each with a default.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -43,8 +70,10 @@ pub struct Builder {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub format: Format,
+    pub output_format: Option<Format>,
     /// 0 until built: one a core.
     pub threads: usize,
+    pub stack_size: Option<usize>,
     /// 0 until built: the default for the threads.
     pub memory: usize,
     pub chunk_bytes: Option<usize>,
@@ -54,6 +83,7 @@ pub(crate) struct Settings {
     pub skip_lines: u64,
     pub output_header: bool,
     pub blank_lines: bool,
+    pub preamble: Preamble,
     pub on_error: OnError,
     pub max_errors: u64,
     pub max_failing_runs: u64,
@@ -68,7 +98,9 @@ impl Default for Builder {
         Builder {
             settings: Settings {
                 format: Format::lines(),
+                output_format: None,
                 threads: 0,
+                stack_size: None,
                 memory: 0,
                 chunk_bytes: None,
                 chunk_records: u64::MAX,
@@ -77,6 +109,7 @@ impl Default for Builder {
                 skip_lines: 0,
                 output_header: true,
                 blank_lines: true,
+                preamble: Preamble::Keep,
                 on_error: OnError::Stop,
                 max_errors: u64::MAX,
                 max_failing_runs: 64,
@@ -96,10 +129,24 @@ impl Builder {
         self
     }
 
+    /// How [`Buffer::row`](crate::Buffer::row) and [`serialize`](crate::Buffer::serialize) write, and how what they and
+    /// [`line`](crate::Buffer::line) write ends: as the input's record where that is an end in this format too, else with LF (NUL for
+    /// [`Format::nul`]). Default: the input's [`format`](Builder::format).
+    pub fn output_format(mut self, format: Format) -> Builder {
+        self.settings.output_format = Some(format);
+        self
+    }
+
     /// Worker threads. More than there are cores help work that waits. Default, and 0: one a core, as far as affinity and
     /// cgroup quota allow.
     pub fn threads(mut self, threads: usize) -> Builder {
         self.settings.threads = threads;
+        self
+    }
+
+    /// The stack of each thread that works, in bytes; only what work uses of it takes memory. Default: that of Rust's threads, 2 MiB.
+    pub fn stack_size(mut self, bytes: usize) -> Builder {
+        self.settings.stack_size = Some(bytes);
         self
     }
 
@@ -153,6 +200,13 @@ impl Builder {
     /// with it. Default: yes.
     pub fn blank_lines(mut self, blank_lines: bool) -> Builder {
         self.settings.blank_lines = blank_lines;
+        self
+    }
+
+    /// What is passed on of that which stands before the first record; nothing of it where there is a header and
+    /// [`output_header`](Builder::output_header) is off. Default: [`Preamble::Keep`].
+    pub fn preamble(mut self, preamble: Preamble) -> Builder {
+        self.settings.preamble = preamble;
         self
     }
 
@@ -219,8 +273,10 @@ impl Builder {
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
-        if let Some(reason) = settings.format.refuse() {
-            return refuse(reason);
+        for format in [Some(&settings.format), settings.output_format.as_ref()] {
+            if let Some(reason) = format.and_then(Format::refuse) {
+                return refuse(reason);
+            }
         }
         for (size, name) in [
             (settings.chunk_bytes.unwrap_or(1), "chunk size"),
@@ -260,7 +316,12 @@ const MOST_THREADS: usize = 65_535;
 impl Settings {
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
-        self.format.dialect().unwrap_or(Dialect::CSV)
+        self.output().dialect().unwrap_or(Dialect::CSV)
+    }
+
+    /// The format of what is written.
+    pub fn output(&self) -> &Format {
+        self.output_format.as_ref().unwrap_or(&self.format)
     }
 
     /// As many attempts in a row that fail whole end the run.
@@ -308,7 +369,9 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("format", &self.format)
+            .field("output_format", &self.output_format)
             .field("threads", &self.threads)
+            .field("stack_size", &self.stack_size)
             .field("memory", &self.memory)
             .field("chunk_bytes", &self.chunk_bytes)
             .field("chunk_records", &self.chunk_records)
@@ -317,6 +380,7 @@ impl std::fmt::Debug for Settings {
             .field("skip_lines", &self.skip_lines)
             .field("output_header", &self.output_header)
             .field("blank_lines", &self.blank_lines)
+            .field("preamble", &self.preamble)
             .field("on_error", &self.on_error)
             .field("max_errors", &self.max_errors)
             .field("max_failing_runs", &self.max_failing_runs)

@@ -4,12 +4,13 @@ use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::builder::Preamble;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
-use crate::error::{Error, ErrorKind};
+use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
 use crate::output::{Output, OutputError};
 use crate::pool::{Done, Ended, panicked};
@@ -69,6 +70,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         &mut self,
         opening: &Opening,
         output_header: bool,
+        preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
@@ -76,7 +78,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         if with_header.is_some() && !output_header {
             return Ok(());
         }
-        self.write(&opening.preamble)?;
+        self.write(preamble.of(&opening.preamble))?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
@@ -86,21 +88,44 @@ impl<'o, P: Process> Ordered<'o, P> {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
-        let mut buffer = Buffer::new(None, Arc::clone(buffers));
-        buffer.begin(0, 0..0, record.end());
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            self.process.header(&record, &mut buffer)
-        }));
-        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        let made = self.aside(buffers, record.end(), |process, _, out| {
+            process.header(&record, out)
+        })?;
         made.map_err(|error| {
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
                 .because(error)
+        })
+    }
+
+    /// Writes what stands after the last record.
+    pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
+        let made = self.aside(buffers, buffers.default_end, |process, run, out| {
+            process.finish(run, out)
         })?;
+        made.map_err(|error| {
+            Error::new(ErrorKind::Process, "the end of the output failed").because(error)
+        })
+    }
+
+    /// Writes what the process writes beside the records; its lines end with `end`.
+    fn aside(
+        &mut self,
+        buffers: &Arc<BufferSettings>,
+        end: &[u8],
+        work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
+    ) -> Result<Result<(), BoxError>, Error> {
+        let mut buffer = Buffer::new(None, Arc::clone(buffers));
+        buffer.begin(0, 0..0, end);
+        let (process, run) = (&self.process, &self.run);
+        let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
+        if let Err(error) = made.unwrap_or_else(|payload| Err(panicked(payload))) {
+            return Ok(Err(error));
+        }
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer)
+        self.write_buffer(&mut buffer).map(Ok)
     }
 
     /// Takes the next result in order.
@@ -138,7 +163,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             seq: self.summary.chunks,
             processed: done.processed,
             bytes_out: done.output.len(),
-            note: done.output.notes(),
+            note: done.output.noted(),
         };
         let run = &mut self.run;
         let asked = catch_unwind(AssertUnwindSafe(|| self.process.commit(run, &committed)));

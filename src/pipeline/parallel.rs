@@ -23,7 +23,8 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let (work, size) = (Arc::clone(&stages.work), Arc::clone(&self.size));
         let stage = Stage::new(self.settings, &stages.control, work, size, |_, ()| ());
-        let result = with_pool(self.settings.threads, |pool| {
+        let (threads, stack_size) = (self.settings.threads, self.settings.stack_size);
+        let result = with_pool(threads, stack_size, |pool| {
             stage.run(pool, framer, first, &mut stages.ordered, &stages.control)
         });
         self.peak = self.peak.max(stage.order.peak() as u64);

@@ -60,6 +60,8 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
+            ends: settings.output().ends_for(&settings.format),
+            default_end: settings.output().default_end(),
             blank_lines: settings.blank_lines,
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
@@ -115,8 +117,12 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             framer.open_first()
         });
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
-        self.ordered
-            .begin(&opening, settings.output_header, &self.buffers)
+        self.ordered.begin(
+            &opening,
+            settings.output_header,
+            settings.preamble,
+            &self.buffers,
+        )
     }
 }
 

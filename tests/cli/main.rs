@@ -14,6 +14,7 @@ mod command;
 mod failures;
 mod figures;
 mod input;
+mod map;
 mod output;
 mod publish;
 mod resources;

@@ -14,6 +14,7 @@ mod csv_records;
 mod failures;
 mod faults;
 mod memory;
+mod output;
 mod pools;
 mod records;
 mod spill;

@@ -1,6 +1,7 @@
 //! The program: what was typed (`args`), what to do (`plan`), the commands, and how they show themselves.
 
 mod args;
+mod bench;
 mod cat;
 mod check;
 mod escape;
@@ -27,6 +28,7 @@ use std::io::{self, Write};
 use clap::Parser;
 
 use args::{Cli, Command};
+use bench::BenchPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
 use voice::Voice;
@@ -60,6 +62,8 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
     match command {
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
+        Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
+        Command::PlainLoop(args) => bench::plain_loop(args),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }

@@ -80,10 +80,10 @@ impl<'a> Output<'a> {
         &self.name
     }
 
-    /// Whether what is written can still be taken back. Only then may bytes be written straight from a
-    /// mapped input.
-    pub(crate) fn is_unpublished_file(&self) -> bool {
-        matches!(self.way, Way::Unpublished(_))
+    /// Whether what is written can still be taken back, or goes nowhere. Only then may bytes be written straight
+    /// from a mapped input.
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        matches!(self.way, Way::Unpublished(_) | Way::Discard)
     }
 
     /// The folder the file will appear in: the place for spill files. `None`: the output is no file.

@@ -300,11 +300,11 @@ pub fn process_file<R: Outcome>(
 }
 
 impl Settings {
-    fn frame_options(&self) -> FrameOptions {
+    fn frame_options(&self, map: bool) -> FrameOptions {
         FrameOptions {
             format: self.format.clone(),
             open: OpenOptions {
-                map: self.memory_map,
+                map,
                 window: self.window(),
                 block: self.block(),
             },

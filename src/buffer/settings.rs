@@ -12,8 +12,6 @@ use crate::output::OutputError;
 /// What all buffers of a run share.
 pub(crate) struct BufferSettings {
     pub dialect: Dialect,
-    /// Whether the sink may be given slices of the input.
-    pub slices: bool,
     /// Whether blank lines are passed on in their place.
     pub blank_lines: bool,
     /// Own bytes of one chunk beyond this go to a file.

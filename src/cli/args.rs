@@ -41,6 +41,16 @@ pub enum Command {
     /// quotes that are never closed, and NDJSON lines that are not JSON as RFC 8259 has it. Status 3 if there are any.
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
+    /// Measure the plain sequential loop against one thread and several: speed-up, efficiency, memory, equality
+    ///
+    /// Every way runs as a process of its own, in turn, --runs times, after a first round that is not counted. They are
+    /// compared by their fewest seconds; what each wrote (to a temporary file in TMPDIR) is compared with what the
+    /// plain loop wrote. The plain loop reads a record, works, and writes it. A difference is status 1.
+    #[command(after_long_help = help::BENCH)]
+    Bench(BenchArgs),
+    /// The plain loop that `bench` compares with
+    #[command(hide = true)]
+    PlainLoop(CatArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -94,6 +104,61 @@ pub struct CheckArgs {
     pub run: RunArgs,
     #[command(flatten)]
     pub show: ShowArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The file to read
+    #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// Time to spend on every record, as in `cat`: none, fib:N, fib:N..M, sleep:D, sleep:D..E
+    #[arg(long, value_name = "WORK")]
+    pub work: Work,
+    /// How many workers to try [default: 1, 2, 4 and so on, up to the cores]
+    #[arg(short = 'j', long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<Vec<u16>>,
+    /// Counted rounds
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+    /// Print the figures as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw the speed-up, with the line of an ideal one
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+    /// No word about the rounds
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// The format [default: by the input's name, as in `cat`]
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    pub from: Option<FormatArg>,
+    /// The byte between two fields
+    #[arg(short, long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub delimiter: Option<u8>,
+    /// The byte that quotes a field
+    #[arg(long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub quote: Option<u8>,
+    /// Quotes are plain data
+    #[arg(long, conflicts_with = "quote", help_heading = "Input")]
+    pub no_quoting: bool,
+    /// The first record of CSV or TSV is no header
+    #[arg(long, alias = "no-headers", help_heading = "Input")]
+    pub no_header: bool,
+    /// Read the input instead of mapping it
+    #[arg(long, help_heading = "Input")]
+    pub no_mmap: bool,
+    /// Bytes in flight, as in `cat`
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Memory")]
+    pub memory: Option<usize>,
+    /// At most N records in a chunk
+    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = "Memory")]
+    pub records: Option<u64>,
+    /// A fixed chunk size
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Memory")]
+    pub chunk_size: Option<usize>,
 }
 
 #[derive(Debug, Args)]

@@ -63,6 +63,10 @@ impl Process for Cat<'_> {
         if self.lines && chunk.first_number() == 1 && starts_with_cr_lines(chunk) {
             self.has_cr.store(true, Relaxed);
         }
+        if self.work.is_none() {
+            out.keep_chunk(chunk);
+            return Ok(());
+        }
         chunk.each(out, |record, out| self.record(state, record, out))
     }
 }

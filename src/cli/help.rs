@@ -51,6 +51,12 @@ Examples:
   inorder check --from csv --no-header --faults 3 - < data/flights-sample.csv
   inorder check data/events.ndjson";
 
+pub const BENCH: &str = "\
+Examples:
+  inorder bench data/flights-sample.csv --work fib:15
+  inorder bench data/flights-sample.csv --work fib:1..20 --threads 1,2,4 --runs 3 --plot speedup.svg
+  inorder bench data/flights-sample.csv --work sleep:100us --threads 16,64 --runs 1 --json";
+
 pub const COMPLETIONS: &str = "\
 Examples:
   inorder completions bash > inorder.bash
@@ -93,7 +99,9 @@ mod tests {
 
     #[test]
     fn every_command_has_examples() {
-        for command in Cli::command().get_subcommands() {
+        let program = Cli::command();
+        let commands = program.get_subcommands();
+        for command in commands.filter(|command| !command.is_hide_set()) {
             let help = command.get_after_long_help().map(ToString::to_string);
             assert!(
                 help.is_some_and(|help| help.contains("Examples:\n")),

@@ -14,8 +14,9 @@ use super::units;
 ///
 /// What falls to a record is drawn from its number alone, whether it fails from its number and the attempt: the same every run, with any
 /// number of threads.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Work {
+    typed: String,
     steps: Vec<Step>,
 }
 
@@ -39,7 +40,32 @@ impl fmt::Display for WorkFailed {
 
 impl Error for WorkFailed {}
 
+impl Default for Work {
+    fn default() -> Work {
+        Work {
+            typed: "none".to_string(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.typed)
+    }
+}
+
 impl Work {
+    /// Whether some records are meant to fail.
+    pub fn may_fail(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Fail(_)))
+    }
+
+    /// Whether nothing is done to any record.
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Spends what falls to the record of this number, at this attempt (from 0).
     pub fn spend(&self, number: u64, attempt: u32) -> Result<(), WorkFailed> {
         for (index, step) in self.steps.iter().enumerate() {
@@ -99,7 +125,10 @@ impl FromStr for Work {
                 _ => Err("work is none, fib:N, fib:N..M, sleep:D, sleep:D..E or fail:RATE, several by commas".to_string()),
             })
             .collect::<Result<Vec<Step>, String>>()?;
-        Ok(Work { steps })
+        Ok(Work {
+            typed: text.to_string(),
+            steps,
+        })
     }
 }
 

@@ -195,7 +195,9 @@ impl Builder {
         self
     }
 
-    /// Maps regular files instead of reading them. Default: no. Both ways give the same bytes; mapped windows save a copy.
+    /// Maps regular files instead of reading them, where the result can be taken back until the end: a file that is not
+    /// published yet, or [`discard`](crate::Sink::discard). For other sinks files are read all the same. Default: no. Both
+    /// ways give the same bytes; mapped windows save a copy.
     ///
     /// # Safety
     /// Nobody may change an input file while a run reads it. A file that is cut short can end the process with SIGBUS (see

@@ -106,8 +106,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     /// Takes the next result in order.
     pub fn commit(&mut self, mut done: Done, in_flight: usize) -> Result<Verdict, Error> {
         self.enter(&done.place.input)?;
-        if !self.output.is_unpublished_file() {
-            // What was copied out of a map is good only if the file is still what it was.
+        if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
         if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {

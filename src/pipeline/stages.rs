@@ -60,8 +60,6 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
-            // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
-            slices: !settings.memory_map || output.is_unpublished_file(),
             blank_lines: settings.blank_lines,
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
@@ -79,7 +77,9 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let total_bytes = origins.iter().map(size_of).sum();
         let framer = Framer::new(
             origins,
-            settings.frame_options(),
+            // What can't be taken back must not be written straight from a map, whose bytes can change until the last
+            // moment; and to read it is cheaper than to copy it out.
+            settings.frame_options(settings.memory_map && output.can_be_taken_back()),
             recycler,
             Arc::clone(&control),
         );

@@ -7,6 +7,7 @@
 
 mod testenv;
 
+mod bench;
 mod cases;
 mod changing;
 mod command;

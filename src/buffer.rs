@@ -63,6 +63,8 @@ pub(crate) struct Mark {
     own: u64,
     kept: usize,
     run: Range<usize>,
+    /// The note, if that is to be taken back too.
+    note: Option<Vec<u8>>,
 }
 
 impl Buffer {
@@ -258,6 +260,7 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: None,
         });
     }
 
@@ -272,6 +275,9 @@ impl Buffer {
         let mark = self.mark.take()?;
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
+        if let Some(note) = &mark.note {
+            self.note.clone_from(note);
+        }
         if mark.own >= self.spill.len {
             self.own.truncate((mark.own - self.spill.len) as usize);
         } else {
@@ -291,10 +297,11 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: Some(self.note.clone()),
         }
     }
 
-    /// Takes back everything written since that point.
+    /// Takes back everything written since that point, and the note.
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();

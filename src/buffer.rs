@@ -66,6 +66,8 @@ pub(crate) struct Mark {
     own: u64,
     kept: usize,
     run: Range<usize>,
+    /// The note, if that is to be taken back too.
+    note: Option<Vec<u8>>,
 }
 
 impl Buffer {
@@ -288,6 +290,7 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: None,
         });
     }
 
@@ -302,6 +305,9 @@ impl Buffer {
         let mark = self.mark.take()?;
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
+        if let Some(note) = &mark.note {
+            self.note.clone_from(note);
+        }
         if mark.own >= self.spill.len {
             self.own.truncate((mark.own - self.spill.len) as usize);
         } else {
@@ -321,10 +327,11 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: Some(self.note.clone()),
         }
     }
 
-    /// Takes back everything written since that point.
+    /// Takes back everything written since that point, and the note.
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();

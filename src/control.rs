@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use crate::error::{Error, ErrorKind};
 use crate::input::Waker;
+use crate::latch::Latch;
 use crate::sync::{Mutex, lock};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
@@ -50,7 +51,7 @@ impl StopHandle {
         let control = Arc::new(Control {
             handle: self.clone(),
             waker: Waker::default(),
-            stopped: AtomicBool::new(false),
+            stopped: Latch::default(),
             cut_short: AtomicBool::new(false),
             order: OnceLock::new(),
         });
@@ -72,7 +73,8 @@ impl StopHandle {
 pub(crate) struct Control {
     handle: StopHandle,
     pub waker: Waker,
-    stopped: AtomicBool,
+    /// Work that waits can wait for it too.
+    pub stopped: Latch,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
     order: OnceLock<Arc<dyn Stop>>,
@@ -86,7 +88,7 @@ pub(crate) trait Stop: Send + Sync {
 impl Control {
     /// Ends all work after the records at hand.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
+        self.stopped.set();
         self.waker.wake();
         if let Some(order) = self.order.get() {
             order.stop();
@@ -95,7 +97,7 @@ impl Control {
 
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.stopped.is_set()
     }
 
     /// Whether to read no more. If so the run has not done its work.
@@ -127,7 +129,7 @@ impl Control {
     pub fn set_order(&self, order: Arc<dyn Stop>) {
         // A run has one order.
         let _ = self.order.set(order);
-        if self.stopped.load(Ordering::SeqCst)
+        if self.is_stopped()
             && let Some(order) = self.order.get()
         {
             order.stop();

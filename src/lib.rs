@@ -39,6 +39,7 @@ mod control;
 mod error;
 mod escape;
 mod format;
+mod latch;
 mod process;
 mod progress;
 mod summary;
@@ -65,6 +66,8 @@ pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
 pub use format::Format;
 pub use frame::Chunk;
+#[cfg(unix)]
+pub use frame::Interrupts;
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};

@@ -25,6 +25,8 @@ pub(crate) struct Framed {
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
+    /// Chunks before it.
+    pub seq: u64,
     /// Where the quote stands that the end of the input left open; its record is the last one.
     pub unclosed: Option<usize>,
     pub input: Arc<InputInfo>,
@@ -94,6 +96,11 @@ impl<'c> Chunk<'c> {
             .map(move |(span, index)| chunk.record(&span, index))
     }
 
+    /// The sequence number of the chunk (of the whole one, if this is a part), from 0.
+    pub fn seq(&self) -> u64 {
+        self.framed.seq
+    }
+
     /// The number of the first record in its input, from 1.
     pub fn first_number(&self) -> u64 {
         self.first + 1
@@ -126,6 +133,24 @@ impl<'c> Chunk<'c> {
     /// How often the chunk has been worked on before, from 0.
     pub fn attempt(&self) -> u32 {
         self.framed.attempt
+    }
+
+    /// Whether the run is stopping: then work that takes long should return [`ChunkError::Stopped`]. [`each`](Chunk::each) asks
+    /// before every record.
+    pub fn is_stopping(&self) -> bool {
+        self.control.is_stopped()
+    }
+
+    /// What should end a wait of the work, so that a run which stops need not wait for it.
+    ///
+    /// # Errors
+    /// If there are no descriptors left.
+    #[cfg(unix)]
+    pub fn interrupts(&self) -> std::io::Result<Interrupts<'c>> {
+        Ok(Interrupts {
+            stop: self.control.stopped.readable()?,
+            output: self.control.waker.watched(),
+        })
     }
 
     /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
@@ -198,6 +223,19 @@ impl<'c> Chunk<'c> {
     pub(crate) fn range(&self) -> Range<usize> {
         self.range.clone()
     }
+}
+
+/// Descriptors for work that waits in `poll`, beside those that it waits for. If one of them reports anything, the work should
+/// return [`ChunkError::Stopped`]. See [`Chunk::interrupts`].
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Interrupts<'c> {
+    /// Becomes readable when the run is stopping, and stays so. Nothing is to be read from it.
+    pub stop: std::os::fd::BorrowedFd<'c>,
+    /// The output, where it is a pipe or a socket, to be polled for no event: it reports an error or a hang-up when nobody can
+    /// read it any more.
+    pub output: Option<std::os::fd::BorrowedFd<'c>>,
 }
 
 impl std::fmt::Debug for Chunk<'_> {

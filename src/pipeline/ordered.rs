@@ -70,10 +70,10 @@ impl<'o, P: Process> Ordered<'o, P> {
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        if with_header.is_some() && !output_header {
-            return Ok(());
+        let written = output_header || with_header.is_none();
+        if written {
+            self.write(&opening.preamble)?;
         }
-        self.write(&opening.preamble)?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
@@ -96,7 +96,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer)
+        if written {
+            self.write_buffer(&mut buffer)?;
+        }
+        Ok(())
     }
 
     /// Takes the next result in order.
@@ -105,7 +108,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_)) = &done.ended {
+        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Fatal(_)) = &done.ended {
             // What there is of a result is of no use, and no process is asked about it.
             return self.count(done, in_flight).map(|()| Verdict::Written);
         }
@@ -154,6 +157,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             offset: done.offset,
             first: done.first,
             records: done.records,
+            seq: self.seq,
             unclosed: done.unclosed,
             input: Arc::clone(&done.input),
             attempt: done.attempt + 1,
@@ -224,8 +228,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
+            Ended::Fatal(error) => Error::new(ErrorKind::Process, "the run was given up")
+                .at(self.inputs.position_of_chunk(done))
+                .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => messages::stopped(),
+            Ended::Stopped => self.woken(),
         }
     }
 
@@ -279,11 +286,20 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
-            return messages::output_closed(self.output.name());
+        if matches!(error.reason, Reason::Woken) {
+            return self.woken();
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
+    }
+
+    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
+    fn woken(&self) -> Error {
+        if self.control.was_told_to_stop() {
+            messages::stopped()
+        } else {
+            messages::output_closed(self.output.name())
+        }
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.

@@ -181,6 +181,7 @@ impl<P: Process> Attempt<'_, P> {
                         self.processed += self.output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
+                    Err(ChunkError::Fatal(error)) => return Err(Ended::Fatal(Held(error))),
                     Err(ChunkError::Record(_, error)) | Err(ChunkError::Whole(error)) => {
                         (FailureKind::Work, error)
                     }

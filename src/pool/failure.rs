@@ -12,6 +12,8 @@ pub(crate) enum Ended {
     TooLong(RecordFailure, TooLong),
     /// A state could not be made.
     Start(Held),
+    /// The process gave the run up.
+    Fatal(Held),
     /// The output outgrew its memory and could not be spilled.
     Spill(OutputError),
     /// The run is stopping.

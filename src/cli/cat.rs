@@ -39,7 +39,7 @@ pub const CR_ONLY: &str = "there is no LF in the input but there are carriage re
      (--from csv takes both; tr '\\r' '\\n' mends the file)";
 
 /// Says the first failures.
-fn shows_failures(voice: &Voice) -> OnFailure {
+pub fn shows_failures(voice: &Voice) -> OnFailure {
     let speaker = voice.speaker();
     let seen = AtomicU64::new(0);
     Box::new(

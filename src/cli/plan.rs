@@ -12,6 +12,7 @@ use super::args::{
 };
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
+use super::units::Rate;
 use super::work::Work;
 use super::{magic, same, streams};
 
@@ -23,6 +24,7 @@ pub struct Plan {
     pub format_name: FormatArg,
     pub format: Format,
     pub limit: Option<u64>,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub map: bool,
     pub output_header: bool,
@@ -56,6 +58,7 @@ pub struct CheckPlan {
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        plan.rate = args.pace.rate;
         let output = plan.with_result(args.output, args.failures)?;
         Ok(CatPlan {
             plan,
@@ -81,7 +84,7 @@ impl CheckPlan {
 
 impl Plan {
     /// `default_format`: of an input whose name tells none.
-    fn new(
+    pub(super) fn new(
         command: &'static str,
         default_format: FormatArg,
         input: InputArgs,
@@ -119,6 +122,7 @@ impl Plan {
             format_name,
             format: format.header(!input.no_header),
             limit: input.limit,
+            rate: None,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
             output_header: true,
@@ -133,7 +137,7 @@ impl Plan {
     }
 
     /// For the commands that write a result: where it goes, and what becomes of records that fail.
-    fn with_result(
+    pub(super) fn with_result(
         &mut self,
         output: OutputArgs,
         failures: FailureArgs,
@@ -198,6 +202,9 @@ impl Plan {
         }
         if let Some(records) = self.limit {
             builder = builder.limit(records);
+        }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
         }
         if self.map {
             builder = mapped(builder);

@@ -1,0 +1,62 @@
+//! The arguments of `exec`.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+
+use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, ShowArgs};
+
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// The format of what the command prints [default: by the output's name, else that of the input]
+    ///
+    /// Where a result lacks its last record end and another follows, one is added; with --persistent each record of this
+    /// format is one answer.
+    #[arg(long, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(hide_possible_values = true)]
+    pub to: Option<FormatArg>,
+    /// Who sees the header of CSV and TSV [default: both]
+    #[arg(long, value_name = "WHO", help_heading = "Command")]
+    pub header: Option<HeaderArg>,
+    /// Exit statuses of the command that are no failure, such as 0,1 for grep
+    #[arg(
+        long,
+        value_name = "N,N...",
+        value_delimiter = ',',
+        default_value = "0"
+    )]
+    #[arg(help_heading = "Command")]
+    pub ok_status: Vec<u8>,
+    /// Run SCRIPT by `sh -c` instead of a command after `--`
+    #[arg(long, value_name = "SCRIPT", help_heading = "Command")]
+    #[arg(conflicts_with = "command", allow_hyphen_values = true)]
+    pub shell: Option<OsString>,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub failures: FailureArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// `--header`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HeaderArg {
+    /// The command sees it before each chunk and prints it each time; the output gets it once (mlr, xan, a script)
+    Both,
+    /// The command sees it and prints none, and the output gets none (a count, a report)
+    In,
+    /// The command never sees it, and the output gets the input's (grep, sed, tr)
+    Keep,
+    /// The command never sees it, and the output gets none
+    None,
+}

@@ -1,0 +1,38 @@
+//! `inorder exec`: any command as a filter over chunks of records.
+
+mod child;
+mod chunk_size;
+mod command;
+mod exchange;
+mod failure;
+mod filter;
+mod gate;
+mod header;
+mod missing;
+mod plan;
+mod result;
+mod said;
+mod worker;
+
+use inorder::Sink;
+
+use super::cat::shows_failures;
+use super::names::OutputName;
+use super::run;
+use super::status::Status;
+use super::voice::Voice;
+use filter::Filter;
+pub use missing::hint;
+pub use plan::ExecPlan;
+
+/// Runs `exec`.
+pub fn exec(plan: &ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
+    plan.command.check()?;
+    let sink = match &plan.output {
+        OutputName::Stdout => Sink::stdout(),
+        OutputName::Path(path) => Sink::file(path),
+    };
+    let filter = Filter::new(plan, voice.speaker());
+    let summary = run::run(&plan.plan, voice, sink, &filter, shows_failures(voice))?;
+    Ok(Status::with_faults(summary.skipped))
+}

@@ -1,0 +1,52 @@
+//! Numbers for workers: of those at work at the same time each has another, from 0.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The numbers that are taken.
+#[derive(Debug, Clone, Default)]
+pub struct Numbers(Arc<Mutex<BTreeSet<usize>>>);
+
+/// A number, free again when it is dropped.
+#[derive(Debug)]
+pub struct Number {
+    pub number: usize,
+    taken: Numbers,
+}
+
+impl Numbers {
+    /// The least that is free.
+    pub fn take(&self) -> Number {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = (0..)
+            .find(|number| !taken.contains(number))
+            .unwrap_or_default();
+        taken.insert(number);
+        Number {
+            number,
+            taken: self.clone(),
+        }
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again() {
+        let numbers = Numbers::default();
+        let (zero, one) = (numbers.take(), numbers.take());
+        assert_eq!((zero.number, one.number), (0, 1));
+        drop(zero);
+        assert_eq!(numbers.take().number, 0);
+        assert_eq!(numbers.take().number, 0);
+    }
+}

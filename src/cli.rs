@@ -64,7 +64,7 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
         Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
         Command::PlainLoop(args) => bench::plain_loop(args),
         #[cfg(unix)]
-        Command::Exec(args) => exec::exec(&exec::ExecPlan::new(args)?, voice),
+        Command::Exec(args) => exec::exec(exec::ExecPlan::new(args)?, voice),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }

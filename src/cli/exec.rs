@@ -12,6 +12,8 @@ mod missing;
 mod plan;
 mod result;
 mod said;
+mod sample;
+mod verify;
 mod worker;
 
 use inorder::Sink;
@@ -26,13 +28,16 @@ pub use missing::hint;
 pub use plan::ExecPlan;
 
 /// Runs `exec`.
-pub fn exec(plan: &ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
+pub fn exec(mut plan: ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     plan.command.check()?;
+    if let Some(size) = plan.verify {
+        plan.plan.seen = verify::verify(&plan, size)?;
+    }
     let sink = match &plan.output {
         OutputName::Stdout => Sink::stdout(),
         OutputName::Path(path) => Sink::file(path),
     };
-    let filter = Filter::new(plan, voice.speaker());
+    let filter = Filter::new(&plan, Some(voice.speaker()));
     let summary = run::run(&plan.plan, voice, sink, &filter, shows_failures(voice))?;
     Ok(Status::with_faults(summary.skipped))
 }

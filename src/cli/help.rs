@@ -73,7 +73,8 @@ Chunks: a 64th of a regular file, at least 64 KiB and at most 4 MiB; 1 MiB of a 
 records (up to 16 MiB a chunk). They are filled however slowly the input comes: for a live stream use -N 1 or --persistent.
 
 What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, head, wc. Pipe the ordered output into
-these: inorder exec in.txt -- tr a-z A-Z | sort
+these: inorder exec in.txt -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of
+the start of the input as a whole, in 64 chunks, and of the first 32 records one by one.
 
 Environment: INORDER_CHUNK (from 0), INORDER_RECORD (number of the first record in its input, 0 is the header),
 INORDER_INPUT (its name), INORDER_WORKER (from 0: no two commands at the same time have the same), INORDER_ATTEMPT (from 1).

@@ -35,6 +35,8 @@ pub struct Plan {
     pub stats: Option<OutputName>,
     /// The command ends with a report of its own.
     pub has_report: bool,
+    /// What was read of standard input before the run.
+    pub seen: Vec<u8>,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -132,6 +134,7 @@ impl Plan {
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
             has_report: false,
+            seen: Vec::new(),
             result_on_terminal: false,
         })
     }
@@ -217,7 +220,8 @@ impl Plan {
         let none = Source::files(std::iter::empty::<PathBuf>());
         self.inputs.iter().fold(none, |source, input| {
             source.then(match input {
-                InputName::Stdin => Source::stdin(),
+                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
+                InputName::Stdin => Source::stdin_after(self.seen.clone()),
                 InputName::Path(path) => Source::file(path),
             })
         })

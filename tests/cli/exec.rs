@@ -5,3 +5,4 @@ mod children;
 mod failures;
 mod headers;
 mod options;
+mod verify;

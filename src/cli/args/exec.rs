@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::units;
+
 use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, ShowArgs};
 
 #[derive(Debug, Args)]
@@ -31,6 +33,12 @@ pub struct ExecArgs {
     )]
     #[arg(help_heading = "Command")]
     pub ok_status: Vec<u8>,
+    /// First compare what the command makes of the start of the input [8MiB] whole and in small chunks
+    ///
+    /// Other bytes end the run and show the first difference. The command sees that part of the input four times more.
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Command")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "8MiB")]
+    pub verify: Option<usize>,
     /// Run SCRIPT by `sh -c` instead of a command after `--`
     #[arg(long, value_name = "SCRIPT", help_heading = "Command")]
     #[arg(conflicts_with = "command", allow_hyphen_values = true)]

@@ -28,7 +28,8 @@ const PIPES: usize = 32 << 20;
 /// The command as a process of the library.
 pub struct Filter<'p> {
     plan: &'p ExecPlan,
-    speaker: Speaker,
+    /// `None`: nobody is to hear of it.
+    speaker: Option<Speaker>,
     header: Header,
     ends: Ends,
     gate: Gate,
@@ -45,7 +46,7 @@ struct Notes {
 }
 
 impl<'p> Filter<'p> {
-    pub fn new(plan: &'p ExecPlan, speaker: Speaker) -> Filter<'p> {
+    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>) -> Filter<'p> {
         let threads = match plan.plan.run.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -108,8 +109,10 @@ impl<'p> Filter<'p> {
     }
 
     fn note(&self, once: &Once, text: impl FnOnce() -> String) {
-        if !self.plan.plan.quiet {
-            once.call_once(|| self.speaker.line(&text()));
+        if let Some(speaker) = &self.speaker
+            && !self.plan.plan.quiet
+        {
+            once.call_once(|| speaker.line(&text()));
         }
     }
 
@@ -134,7 +137,7 @@ impl<'p> Filter<'p> {
         let learnt = self.header.learnt();
         let before = out.len();
         let mut printed = Printed::new(out, self.ends, &learnt.printed);
-        let mut said = Said::new(Some(self.speaker.clone()));
+        let mut said = Said::new(self.speaker.clone());
         let end = Exchange {
             child,
             input: [&learnt.sent, chunk.bytes()],
@@ -188,7 +191,7 @@ impl<'p> Filter<'p> {
             Err(_) => return Err("stopped".into()),
         };
         let mut printed = Collected::default();
-        let mut said = Said::new(Some(self.speaker.clone()));
+        let mut said = Said::new(self.speaker.clone());
         let end = Exchange {
             child,
             input: [header.raw(), b""],

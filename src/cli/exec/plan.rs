@@ -18,6 +18,8 @@ pub struct ExecPlan {
     /// `None`: the input has no header.
     pub header: Option<HeaderArg>,
     pub ok_status: Vec<u8>,
+    /// So much of the input's start is tried before the run.
+    pub verify: Option<usize>,
 }
 
 impl ExecPlan {
@@ -57,6 +59,7 @@ impl ExecPlan {
             to,
             header,
             ok_status: args.ok_status,
+            verify: args.verify,
         })
     }
 }

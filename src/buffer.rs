@@ -322,6 +322,14 @@ impl Buffer {
         Some(mark)
     }
 
+    /// Takes back what the record at work has written: the last one that is done is the one before it.
+    pub(crate) fn forget(&mut self, index: u64) {
+        self.take_back();
+        if let Some(before) = index.checked_sub(1) {
+            self.begin(before, 0..0, &[]);
+        }
+    }
+
     /// A point to return to by [`return_to`](Buffer::return_to).
     pub(crate) fn point(&mut self) -> Mark {
         Mark {

@@ -9,6 +9,7 @@ mod pace;
 pub(crate) mod scan;
 mod size;
 pub(crate) mod spans;
+mod splitter;
 mod too_long;
 mod top;
 
@@ -25,6 +26,7 @@ pub(crate) use chunk::{Framed, InputInfo};
 pub(crate) use fault::{FrameError, Reason};
 pub(crate) use pace::{Pace, Rate};
 pub(crate) use size::ChunkSize;
+pub use splitter::Splitter;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;

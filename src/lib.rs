@@ -65,9 +65,9 @@ pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
 pub use format::Format;
-pub use frame::Chunk;
 #[cfg(unix)]
 pub use frame::Interrupts;
+pub use frame::{Chunk, Splitter};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};

@@ -5,14 +5,18 @@ mod chunk_size;
 mod command;
 mod exchange;
 mod failure;
+mod feed;
 mod filter;
 mod gate;
 mod header;
 mod missing;
+mod persistent;
 mod plan;
+mod ready;
 mod result;
 mod said;
 mod sample;
+mod session;
 mod verify;
 mod worker;
 
@@ -31,7 +35,7 @@ pub use plan::ExecPlan;
 pub fn exec(mut plan: ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     plan.command.check()?;
     if let Some(size) = plan.verify {
-        plan.plan.seen = verify::verify(&plan, size)?;
+        plan.plan.seen = verify::verify(&plan, size, voice)?;
     }
     let sink = match &plan.output {
         OutputName::Stdout => Sink::stdout(),

@@ -76,8 +76,17 @@ What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, he
 these: inorder exec in.txt -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of
 the start of the input as a whole, in 64 chunks, and of the first 32 records one by one.
 
+With --persistent a worker starts the command once and keeps it (--recycle N: for N records). It gets records as they stand,
+several ahead, and has to answer each with one record of the format --to, at once: python3 -u, jq --unbuffered, sed -u,
+grep --line-buffered, mlr --records-per-batch 1, fflush() in awk, $| = 1 in perl, else stdbuf -oL. With --header both it
+is sent the header first and answers with its header; with in it answers nothing to it. When a process dies, a new one
+gets the records that it has not answered, and no others; a record of which a process dies again, alone, has failed.
+Five deaths without one answer between them end the run.
+  inorder exec --persistent data/flights-sample.csv -- sed -u s/,UA,/,United,/
+
 Environment: INORDER_CHUNK (from 0), INORDER_RECORD (number of the first record in its input, 0 is the header),
 INORDER_INPUT (its name), INORDER_WORKER (from 0: no two commands at the same time have the same), INORDER_ATTEMPT (from 1).
+With --persistent only the last two.
 
 Status: 126 the command can't be run, 127 it is not there; else as `inorder --help` says.";
 

@@ -105,13 +105,7 @@ impl Plan {
                 "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv",
             ));
         }
-        let mut format = match format_name {
-            FormatArg::Lines => Format::lines(),
-            FormatArg::Nul => Format::nul(),
-            FormatArg::Ndjson => Format::ndjson(),
-            FormatArg::Csv => Format::csv(),
-            FormatArg::Tsv => Format::tsv(),
-        };
+        let mut format = format_name.format();
         if let Some(delimiter) = input.delimiter {
             format = format.delimiter(delimiter);
         }
@@ -225,6 +219,19 @@ impl Plan {
                 InputName::Path(path) => Source::file(path),
             })
         })
+    }
+}
+
+impl FormatArg {
+    /// The library's format, with its usual dialect.
+    pub fn format(self) -> Format {
+        match self {
+            FormatArg::Lines => Format::lines(),
+            FormatArg::Nul => Format::nul(),
+            FormatArg::Ndjson => Format::ndjson(),
+            FormatArg::Csv => Format::csv(),
+            FormatArg::Tsv => Format::tsv(),
+        }
     }
 }
 

@@ -163,6 +163,21 @@ impl<'c> Chunk<'c> {
     where
         W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), BoxError>,
     {
+        self.try_each(out, |record, out| {
+            work(record, out).map_err(ChunkError::Whole)
+        })
+    }
+
+    /// As [`each`](Chunk::each), for work that can also end in its middle because the run is stopping, or give the run up.
+    ///
+    /// # Errors
+    /// [`ChunkError::Record`] where `work` returns [`ChunkError::Whole`] or [`ChunkError::Record`] (whose index does not matter);
+    /// else what it returns. What the record wrote is taken back.
+    #[inline]
+    pub fn try_each<W>(&self, out: &mut Buffer, mut work: W) -> Result<(), ChunkError>
+    where
+        W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), ChunkError>,
+    {
         let mut done = self.range.start;
         for (span, index) in self.spans().zip(0..) {
             if self.control.is_stopped() {
@@ -173,7 +188,18 @@ impl<'c> Chunk<'c> {
             out.gap(done..place.start);
             done = place.end;
             out.begin(index, place, record.end());
-            work(&record, out).map_err(|error| ChunkError::Record(index, error))?;
+            if let Err(error) = work(&record, out) {
+                return Err(match error {
+                    ChunkError::Whole(error) | ChunkError::Record(_, error) => {
+                        ChunkError::Record(index, error)
+                    }
+                    ChunkError::Stopped => {
+                        out.forget(index);
+                        ChunkError::Stopped
+                    }
+                    fatal @ ChunkError::Fatal(_) => fatal,
+                });
+            }
         }
         out.end();
         out.gap(done..self.range.end);

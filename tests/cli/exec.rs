@@ -5,4 +5,5 @@ mod children;
 mod failures;
 mod headers;
 mod options;
+mod persistent;
 mod verify;

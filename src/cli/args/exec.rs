@@ -33,6 +33,21 @@ pub struct ExecArgs {
     )]
     #[arg(help_heading = "Command")]
     pub ok_status: Vec<u8>,
+    /// Start the command once for each worker: it answers each record with one, at once
+    ///
+    /// The records are sent as they stand, several ahead. A process that dies is started again, and gets the records that
+    /// have no answer.
+    #[arg(long, help_heading = "Command")]
+    pub persistent: bool,
+    /// With --persistent: a new process after N records
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "persistent",
+        help_heading = "Command"
+    )]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub recycle: Option<u64>,
     /// First compare what the command makes of the start of the input [8MiB] whole and in small chunks
     ///
     /// Other bytes end the run and show the first difference. The command sees that part of the input four times more.

@@ -1,15 +1,15 @@
 //! Moves what goes to and comes from one process, all of it at the same time, so that none of the pipes can block another.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use inorder::Interrupts;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use super::child::Child;
+use super::ready::{Ready, Watch, hear, read, send, wait};
 use super::said::Said;
 
 /// When the process has ended and others hold its pipes: as long nothing may come from them.
@@ -20,9 +20,6 @@ const LINGER: Duration = Duration::from_secs(10);
 pub const GRACE: Duration = Duration::from_secs(2);
 /// Between TERM and KILL, when the run is stopping.
 const STOP_GRACE: Duration = Duration::from_millis(200);
-/// How often is looked at what can't be waited for.
-const TICK: Duration = Duration::from_millis(20);
-
 /// Where the standard output of a process goes.
 pub trait Take {
     /// Reads once and takes it; how much was read, 0 at the end.
@@ -50,16 +47,6 @@ pub struct Exchange<'x> {
     pub said: &'x mut Said,
     pub interrupts: Option<Interrupts<'x>>,
     pub timeout: Option<Duration>,
-}
-
-/// What a wait ended with.
-#[derive(Debug, Default)]
-struct Ready {
-    stdin: bool,
-    stdout: bool,
-    stderr: bool,
-    ended: bool,
-    interrupted: bool,
 }
 
 /// The process is being ended.
@@ -121,7 +108,14 @@ impl Exchange<'_> {
             let outlived = ended.map(|(at, last)| (last + QUIET).min(at + LINGER));
             let until = due.into_iter().chain(outlived).min();
             let watches_stop = ending.is_none();
-            let ready = self.wait(until, ended.is_none(), watches_stop, all_read)?;
+            let watch = Watch {
+                stdin: true,
+                stdout: true,
+                ended: ended.is_none(),
+                interrupts: self.interrupts.filter(|_| watches_stop),
+                until,
+            };
+            let ready = wait(&self.child, self.said, &watch)?;
             if ready.interrupted && watches_stop {
                 self.child.signal(Signal::TERM);
                 ending = Some(Ending {
@@ -144,58 +138,6 @@ impl Exchange<'_> {
         }
     }
 
-    /// Waits until something can be done, or the time has come.
-    fn wait(
-        &mut self,
-        until: Option<Instant>,
-        running: bool,
-        watches_stop: bool,
-        all_read: bool,
-    ) -> io::Result<Ready> {
-        let hears = self.said.has_room();
-        let child = &self.child;
-        let mut fds = Fds::default();
-        fds.add(borrowed(&child.stdin), PollFlags::OUT, |ready| {
-            &mut ready.stdin
-        });
-        fds.add(borrowed(&child.stdout), PollFlags::IN, |ready| {
-            &mut ready.stdout
-        });
-        if hears {
-            fds.add(borrowed(&child.stderr), PollFlags::IN, |ready| {
-                &mut ready.stderr
-            });
-        }
-        let mut timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
-        if !hears {
-            timeout = Some(timeout.map_or(TICK, |timeout| timeout.min(TICK)));
-        }
-        if running {
-            match child.ended() {
-                Some(fd) => fds.add(Some(fd), PollFlags::IN, |ready| &mut ready.ended),
-                // It mostly ends at once when its pipes are closed.
-                None => {
-                    let tick = if all_read { TICK / 20 } else { TICK };
-                    timeout = Some(timeout.map_or(tick, |timeout| timeout.min(tick)));
-                }
-            }
-        }
-        if let Some(interrupts) = self.interrupts.filter(|_| watches_stop) {
-            fds.add(Some(interrupts.stop), PollFlags::IN, |ready| {
-                &mut ready.interrupted
-            });
-            // Errors and a hang-up are reported without being asked for.
-            fds.add(interrupts.output, PollFlags::empty(), |ready| {
-                &mut ready.interrupted
-            });
-        }
-        let mut ready = fds.wait(timeout)?;
-        if running && child.ended().is_none() {
-            ready.ended = child.has_ended();
-        }
-        Ok(ready)
-    }
-
     /// Moves what can be moved at once. Whether anything came.
     fn exchange(&mut self, ready: &Ready) -> io::Result<bool> {
         if ready.stdin {
@@ -210,32 +152,16 @@ impl Exchange<'_> {
                 read => moved |= read.is_some(),
             }
         }
-        if ready.stderr
-            && let Some(fd) = &self.child.stderr
-        {
-            match read(|| self.said.read(fd.as_fd()))? {
-                Some(0) => {
-                    self.child.stderr = None;
-                    self.said.end();
-                }
-                read => moved |= read.is_some(),
-            }
+        if ready.stderr {
+            moved |= hear(&mut self.child, self.said)?;
         }
         Ok(moved)
     }
 
-    /// Writes once. A process that reads no more is no failure by itself: its status decides.
     fn feed(&mut self) -> io::Result<()> {
-        let Some(fd) = &self.child.stdin else {
-            return Ok(());
-        };
         let part = usize::from(self.input[0].is_empty());
-        match rustix::io::write(fd, self.input[part]) {
-            Ok(n) => self.input[part] = &self.input[part][n..],
-            Err(error) if is_for_now(error) => {}
-            Err(rustix::io::Errno::PIPE) => self.child.stdin = None,
-            Err(error) => return Err(error.into()),
-        }
+        let n = send(&mut self.child, self.input[part])?;
+        self.input[part] = &self.input[part][n..];
         self.close_when_fed();
         Ok(())
     }
@@ -244,65 +170,5 @@ impl Exchange<'_> {
         if self.input.iter().all(|part| part.is_empty()) {
             self.child.stdin = None;
         }
-    }
-}
-
-/// Reads; `None`: there is nothing for now.
-fn read(read: impl FnOnce() -> io::Result<usize>) -> io::Result<Option<usize>> {
-    match read() {
-        Ok(n) => Ok(Some(n)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn is_for_now(error: rustix::io::Errno) -> bool {
-    matches!(error, rustix::io::Errno::AGAIN | rustix::io::Errno::INTR)
-}
-
-fn borrowed(fd: &Option<OwnedFd>) -> Option<BorrowedFd<'_>> {
-    fd.as_ref().map(AsFd::as_fd)
-}
-
-/// What is waited for, and what each of it means.
-#[derive(Default)]
-struct Fds<'f> {
-    fds: Vec<PollFd<'f>>,
-    meanings: Vec<fn(&mut Ready) -> &mut bool>,
-}
-
-impl<'f> Fds<'f> {
-    fn add(
-        &mut self,
-        fd: Option<BorrowedFd<'f>>,
-        flags: PollFlags,
-        meaning: fn(&mut Ready) -> &mut bool,
-    ) {
-        if let Some(fd) = fd {
-            self.fds.push(PollFd::from_borrowed_fd(fd, flags));
-            self.meanings.push(meaning);
-        }
-    }
-
-    fn wait(mut self, timeout: Option<Duration>) -> io::Result<Ready> {
-        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-        let mut ready = Ready::default();
-        match poll(&mut self.fds, timeout.as_ref()) {
-            Err(rustix::io::Errno::INTR) => return Ok(ready),
-            other => other.map_err(io::Error::from)?,
-        };
-        for (fd, meaning) in self.fds.iter().zip(&self.meanings) {
-            if !fd.revents().is_empty() {
-                *meaning(&mut ready) = true;
-            }
-        }
-        Ok(ready)
     }
 }

@@ -23,6 +23,8 @@ pub enum Why {
     /// It said what is no result.
     Wrong(String),
     TimedOut(Duration),
+    /// A process that lives on did not.
+    Died(ExitStatus),
 }
 
 /// Where the status is 1 and nothing was printed.
@@ -52,6 +54,10 @@ impl fmt::Display for Why {
         match self {
             Why::Ended(status) => ended(*status, f),
             Why::Wrong(what) => f.write_str(what),
+            Why::Died(status) => {
+                ended(*status, f)?;
+                f.write_str(" with answers owing")
+            }
             Why::TimedOut(limit) => write!(f, "took longer than {limit:?}"),
         }
     }

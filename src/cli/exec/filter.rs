@@ -1,12 +1,12 @@
 //! The command as the work of a run: a process for each chunk.
 
-use std::error::Error;
-use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitStatus;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
-use inorder::{BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Process, Record, RunState};
+use inorder::{
+    BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Format, Process, Record, RunState,
+};
 
 use super::ExecPlan;
 use super::child::Child;
@@ -14,10 +14,10 @@ use super::command::Environment;
 use super::exchange::{End, Exchange, Take};
 use super::failure::{CommandFailed, OK_STATUS, Why};
 use super::gate::{Gate, NoStart, Pass};
-use super::header::{Collected, EXPLAINED, Header, Learnt};
+use super::header::{Collected, Header, NoHeader};
 use super::result::{Ends, OtherHeader, Printed};
 use super::said::Said;
-use super::worker::{Number, Numbers};
+use super::worker::{Farewells, Numbers, Worker};
 use crate::cli::args::HeaderArg;
 use crate::cli::status::Status;
 use crate::cli::voice::Speaker;
@@ -27,22 +27,27 @@ const PIPES: usize = 32 << 20;
 
 /// The command as a process of the library.
 pub struct Filter<'p> {
-    plan: &'p ExecPlan,
+    pub plan: &'p ExecPlan,
     /// `None`: nobody is to hear of it.
     speaker: Option<Speaker>,
-    header: Header,
+    pub header: Header,
     ends: Ends,
     gate: Gate,
     numbers: Numbers,
+    persistent: bool,
+    /// A process that has answered the header already.
+    spare: Mutex<Option<Worker>>,
+    farewells: Farewells,
     pipe: usize,
-    /// Said once each.
-    notes: Notes,
+    pub notes: Notes,
 }
 
+/// What is said once.
 #[derive(Debug)]
-struct Notes {
+pub struct Notes {
     outlived: Once,
     fewer: Once,
+    pub slow: Once,
 }
 
 impl<'p> Filter<'p> {
@@ -53,6 +58,9 @@ impl<'p> Filter<'p> {
         };
         Filter {
             plan,
+            persistent: plan.persistent,
+            spare: Mutex::new(None),
+            farewells: Farewells::new(speaker.clone()),
             speaker,
             header: Header::new(plan.header),
             ends: Ends::of(plan.to),
@@ -62,8 +70,38 @@ impl<'p> Filter<'p> {
             notes: Notes {
                 outlived: Once::new(),
                 fewer: Once::new(),
+                slow: Once::new(),
             },
         }
+    }
+
+    /// A process for each chunk, whatever the plan says.
+    pub fn by_chunks(mut self) -> Self {
+        self.persistent = false;
+        self
+    }
+
+    pub fn speaker(&self) -> Option<Speaker> {
+        self.speaker.clone()
+    }
+
+    /// The format of answers.
+    pub fn answers(&self) -> &Format {
+        &self.plan.answers
+    }
+
+    /// The end of an input's record.
+    pub fn input_end(&self) -> &'static [u8] {
+        Ends::of(self.plan.plan.format_name).end()
+    }
+
+    pub fn new_worker(&self) -> Worker {
+        Worker::new(self.numbers.take(), self.farewells.clone())
+    }
+
+    /// For whoever asks first.
+    pub fn keep_worker(&self, worker: Worker) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
     }
 
     fn is_ok(&self, status: ExitStatus) -> bool {
@@ -71,7 +109,7 @@ impl<'p> Filter<'p> {
         status.code().is_some_and(listed)
     }
 
-    fn start(
+    pub fn start(
         &self,
         environment: &Environment<'_>,
         is_stopping: impl Fn() -> bool,
@@ -108,7 +146,7 @@ impl<'p> Filter<'p> {
         }
     }
 
-    fn note(&self, once: &Once, text: impl FnOnce() -> String) {
+    pub fn note(&self, once: &Once, text: impl FnOnce() -> String) {
         if let Some(speaker) = &self.speaker
             && !self.plan.plan.quiet
         {
@@ -134,13 +172,12 @@ impl<'p> Filter<'p> {
             .interrupts()
             .map_err(|error| ChunkError::Fatal(error.into()))?;
         let (_pass, child) = self.start(&environment, || chunk.is_stopping())?;
-        let learnt = self.header.learnt();
         let before = out.len();
-        let mut printed = Printed::new(out, self.ends, &learnt.printed);
+        let mut printed = Printed::new(out, self.ends, self.header.printed());
         let mut said = Said::new(self.speaker.clone());
         let end = Exchange {
             child,
-            input: [&learnt.sent, chunk.bytes()],
+            input: [self.header.sent(), chunk.bytes()],
             output: &mut printed,
             said: &mut said,
             interrupts: Some(interrupts),
@@ -238,62 +275,40 @@ fn wrong_or_fatal(
     }
 }
 
-/// The command can do nothing with the header alone.
-#[derive(Debug)]
-struct NoHeader {
-    command: String,
-    what: String,
-    tail: String,
-}
-
-impl fmt::Display for NoHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoHeader {
-            command,
-            what,
-            tail,
-        } = self;
-        write!(f, "given the header alone, the command ({command}) {what}")?;
-        if !tail.is_empty() {
-            write!(f, " and said: {tail}")?;
-        }
-        write!(f, ". {EXPLAINED}")
-    }
-}
-
-impl Error for NoHeader {}
-
 impl Process for Filter<'_> {
-    type State = Number;
+    type State = Worker;
 
-    fn start(&self) -> Result<Number, BoxError> {
-        Ok(self.numbers.take())
+    fn start(&self) -> Result<Worker, BoxError> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(spare.take().unwrap_or_else(|| self.new_worker()))
     }
 
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
-        let mut learnt = Learnt::default();
         match self.header.who() {
             Some(HeaderArg::Both) => {
-                learnt.sent = header.raw().to_vec();
-                learnt.printed = self.learn(header)?;
-                learnt.written = self.plan.plan.output_header;
-                out.write_all(&learnt.printed)?;
+                self.header.set_sent(header.raw());
+                let printed = if self.persistent {
+                    self.learn_by_session()?
+                } else {
+                    self.learn(header)?
+                };
+                out.write_all(&printed)?;
+                self.header.set_printed(&printed);
             }
-            Some(HeaderArg::In) => learnt.sent = header.raw().to_vec(),
+            Some(HeaderArg::In) => self.header.set_sent(header.raw()),
             Some(HeaderArg::Keep) => out.keep(header),
             Some(HeaderArg::None) | None => {}
         }
-        self.header.learn(learnt);
         Ok(())
     }
 
-    fn record(&self, _: &mut Number, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+    fn record(&self, _: &mut Worker, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
         Err("a command works on chunks".into())
     }
 
     fn chunk(
         &self,
-        worker: &mut Number,
+        worker: &mut Worker,
         chunk: &Chunk<'_>,
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
@@ -301,16 +316,16 @@ impl Process for Filter<'_> {
             // Blank lines alone are passed on as they are: no process is started for nothing.
             return chunk.each(out, |_, _| Ok(()));
         }
-        self.attempt(worker.number, chunk, out)
+        if self.persistent {
+            return self.talk(worker, chunk, out);
+        }
+        self.attempt(worker.number.number, chunk, out)
     }
 
     fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
-        let learnt = self.header.learnt();
-        let lacks_end = learnt.written
-            && learnt
-                .printed
-                .last()
-                .is_some_and(|last| !self.ends.is_end(*last));
+        let printed = self.header.printed();
+        let lacks_end = self.plan.plan.output_header
+            && printed.last().is_some_and(|last| !self.ends.is_end(*last));
         self.ends.commit(run, chunk, lacks_end)
     }
 }

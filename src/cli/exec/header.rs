@@ -1,5 +1,6 @@
 //! The header of CSV and TSV: who sees it, and what the command makes of it.
 
+use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -11,31 +12,16 @@ use crate::cli::args::HeaderArg;
 #[derive(Debug)]
 pub struct Header {
     who: Option<HeaderArg>,
-    learnt: OnceLock<Learnt>,
+    sent: OnceLock<Vec<u8>>,
+    printed: OnceLock<Vec<u8>>,
 }
-
-/// The header as it is sent and as it comes back.
-#[derive(Debug, Default)]
-pub struct Learnt {
-    /// What the command gets before a chunk.
-    pub sent: Vec<u8>,
-    /// What its result begins with.
-    pub printed: Vec<u8>,
-    /// The output begins with it.
-    pub written: bool,
-}
-
-static NOTHING: Learnt = Learnt {
-    sent: Vec::new(),
-    printed: Vec::new(),
-    written: false,
-};
 
 impl Header {
     pub fn new(who: Option<HeaderArg>) -> Header {
         Header {
             who,
-            learnt: OnceLock::new(),
+            sent: OnceLock::new(),
+            printed: OnceLock::new(),
         }
     }
 
@@ -43,13 +29,24 @@ impl Header {
         self.who
     }
 
-    pub fn learn(&self, learnt: Learnt) {
-        // It is learnt once, before the first chunk.
-        let _ = self.learnt.set(learnt);
+    /// This is what the command gets before all else. Known once, before the first chunk.
+    pub fn set_sent(&self, bytes: &[u8]) {
+        let _ = self.sent.set(bytes.to_vec());
     }
 
-    pub fn learnt(&self) -> &Learnt {
-        self.learnt.get().unwrap_or(&NOTHING)
+    /// This is what it prints for that.
+    pub fn set_printed(&self, bytes: &[u8]) {
+        let _ = self.printed.set(bytes.to_vec());
+    }
+
+    /// Empty: the command sees no header.
+    pub fn sent(&self) -> &[u8] {
+        self.sent.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Empty: the command prints no header.
+    pub fn printed(&self) -> &[u8] {
+        self.printed.get().map_or(&[], Vec::as_slice)
     }
 }
 
@@ -75,6 +72,32 @@ impl Take for Collected {
 }
 
 /// What to say when the command can do nothing with a header alone.
-pub const EXPLAINED: &str = "Before the first chunk the command gets the header alone, and what it prints is the output's \
+const EXPLAINED: &str = "Before the first chunk the command gets the header alone, and what it prints is the output's \
      header. Who sees the header is set by --header: `keep` if the command is not to see it and the output gets the input's \
      (grep, sed, tr), `in` if it is to see it and prints none, `none` if neither";
+
+/// The command can do nothing with the header alone.
+#[derive(Debug)]
+pub struct NoHeader {
+    pub command: String,
+    pub what: String,
+    /// The last lines of its standard error.
+    pub tail: String,
+}
+
+impl fmt::Display for NoHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoHeader {
+            command,
+            what,
+            tail,
+        } = self;
+        write!(f, "given the header alone, the command ({command}) {what}")?;
+        if !tail.is_empty() {
+            write!(f, " and said: {tail}")?;
+        }
+        write!(f, ". {EXPLAINED}")
+    }
+}
+
+impl std::error::Error for NoHeader {}

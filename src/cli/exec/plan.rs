@@ -1,5 +1,7 @@
 //! The plan of `exec` that follows from what was typed.
 
+use inorder::Format;
+
 use super::command::Command;
 use super::{chunk_size, missing};
 use crate::cli::args::{ExecArgs, FormatArg, HeaderArg};
@@ -18,6 +20,12 @@ pub struct ExecPlan {
     /// `None`: the input has no header.
     pub header: Option<HeaderArg>,
     pub ok_status: Vec<u8>,
+    /// The format of the answers that it gives.
+    pub answers: Format,
+    /// A process answers many records.
+    pub persistent: bool,
+    /// But no more than this.
+    pub recycle: Option<u64>,
     /// So much of the input's start is tried before the run.
     pub verify: Option<usize>,
 }
@@ -49,9 +57,16 @@ impl ExecPlan {
         }
         let to = args.to.or_else(|| format_of_name(output.path()?));
         let to = to.unwrap_or(plan.format_name);
-        // Where a chunk ends shows in what the command does: that must not depend on timing.
-        let size = chunk_size::of(&plan.inputs, plan.run.records.is_some());
-        plan.run.chunk_size.get_or_insert(size);
+        if !args.persistent {
+            // Where a chunk ends shows in what the command does: that must not depend on timing.
+            let size = chunk_size::of(&plan.inputs, plan.run.records.is_some());
+            plan.run.chunk_size.get_or_insert(size);
+        }
+        let answers = if to == plan.format_name {
+            plan.format.clone()
+        } else {
+            to.format()
+        };
         Ok(ExecPlan {
             plan,
             output,
@@ -59,6 +74,9 @@ impl ExecPlan {
             to,
             header,
             ok_status: args.ok_status,
+            answers,
+            persistent: args.persistent,
+            recycle: args.recycle,
             verify: args.verify,
         })
     }

@@ -8,7 +8,9 @@ use tempfile::SpooledTempFile;
 
 use super::ExecPlan;
 use super::filter::Filter;
-use super::sample;
+use super::result::Ends;
+use super::sample::{self, Sample};
+use crate::cli::voice::{Speaker, Voice};
 
 /// The sample is cut into so many chunks.
 const CHUNKS: usize = 64;
@@ -20,72 +22,86 @@ const IN_MEMORY: usize = 16 << 20;
 const SHOWN: u64 = 200;
 
 /// Tries the command. Gives what had to be read of standard input.
-pub fn verify(plan: &ExecPlan, size: usize) -> anyhow::Result<Vec<u8>> {
-    let sample = sample::take(&plan.plan, size)?;
-    let bytes = &sample.bytes;
-    if !bytes.is_empty() {
-        let all = bytes.len();
+pub fn verify(plan: &ExecPlan, size: usize, voice: &Voice) -> anyhow::Result<Vec<u8>> {
+    let Sample { mut bytes, seen } = sample::take(&plan.plan, size)?;
+    if bytes.is_empty() {
+        return Ok(seen);
+    }
+    let whole = Way::Chunks(bytes.len(), u64::MAX);
+    if plan.persistent {
+        // A process that is asked for one record at a time gets that record with its end.
+        let end = Ends::of(plan.plan.format_name);
+        if bytes.last().is_some_and(|last| !end.is_end(*last)) {
+            bytes.extend_from_slice(end.end());
+        }
         compare(
             plan,
-            bytes,
+            &bytes,
             u64::MAX,
-            [(all, u64::MAX), (all.div_ceil(CHUNKS), u64::MAX)],
+            [whole, Way::Persistent(voice.speaker())],
         )?;
-        compare(plan, bytes, SINGLES, [(all, u64::MAX), (all, 1)])?;
-    }
-    Ok(sample.seen)
-}
-
-/// Compares the results for two sizes of chunks, in bytes and records.
-fn compare(
-    plan: &ExecPlan,
-    sample: &[u8],
-    limit: u64,
-    [whole, cut]: [(usize, u64); 2],
-) -> anyhow::Result<()> {
-    let mut results = [whole, cut].map(|size| (size, SpooledTempFile::new(IN_MEMORY)));
-    for (size, result) in &mut results {
-        run(plan, sample, limit, *size, result)
-            .map_err(|error| anyhow::anyhow!("--verify: {}: {error}", manner(*size == whole)))?;
-    }
-    let [(_, mut whole), (_, mut cut)] = results;
-    match difference(&mut whole, &mut cut)? {
-        None => Ok(()),
-        Some(difference) => Err(anyhow::anyhow!(
-            "--verify: the command can't be cut into chunks, its result is another one: {difference}; \
-             what remembers earlier records can only come behind: inorder exec ... | COMMAND"
-        )),
-    }
-}
-
-fn manner(whole: bool) -> &'static str {
-    if whole {
-        "the command failed on the start of the input"
     } else {
-        "the command failed on a small chunk of what it took whole"
+        let small = Way::Chunks(bytes.len().div_ceil(CHUNKS), u64::MAX);
+        compare(plan, &bytes, u64::MAX, [whole.clone(), small])?;
+        compare(plan, &bytes, SINGLES, [whole, Way::Chunks(bytes.len(), 1)])?;
     }
+    Ok(seen)
+}
+
+/// How the command is run over the sample.
+#[derive(Debug, Clone)]
+enum Way {
+    /// Over chunks of so many bytes and records.
+    Chunks(usize, u64),
+    /// With `--persistent`, where a command that does not answer is to be heard of.
+    Persistent(Speaker),
+}
+
+/// Compares the results of two ways.
+fn compare(plan: &ExecPlan, sample: &[u8], limit: u64, ways: [Way; 2]) -> anyhow::Result<()> {
+    let [first, second] = ways;
+    let mut whole = run(plan, sample, limit, first).map_err(|error| {
+        anyhow::anyhow!("--verify: the command failed on the start of the input: {error}")
+    })?;
+    let persistent = matches!(second, Way::Persistent(_));
+    let mut cut = run(plan, sample, limit, second).map_err(|error| {
+        anyhow::anyhow!("--verify: the command failed on a part of what it took whole: {error}")
+    })?;
+    let Some(difference) = difference(&mut whole, &mut cut)? else {
+        return Ok(());
+    };
+    Err(if persistent {
+        anyhow::anyhow!(
+            "--verify: the command's answers to --persistent are not what it makes of the whole: {difference}"
+        )
+    } else {
+        anyhow::anyhow!(
+            "--verify: the command can't be cut into chunks, its result is another one: {difference}; what remembers \
+             earlier records can only come behind: inorder exec ... | COMMAND"
+        )
+    })
 }
 
 fn run(
     plan: &ExecPlan,
     sample: &[u8],
     limit: u64,
-    (bytes, records): (usize, u64),
-    result: &mut SpooledTempFile,
-) -> Result<(), inorder::Error> {
+    way: Way,
+) -> Result<SpooledTempFile, inorder::Error> {
     let limit = plan.plan.limit.map_or(limit, |typed| typed.min(limit));
-    let pipeline = plan
-        .plan
-        .pipeline()
-        .skip_lines(0)
-        .limit(limit)
-        .chunk_size(bytes)
-        .chunk_records(records)
-        .build()?;
+    let builder = plan.plan.pipeline().skip_lines(0).limit(limit);
     // What it says, it says again in the run.
-    let filter = Filter::new(plan, None);
-    pipeline.run(Source::bytes(sample), Sink::writer(result), &filter)?;
-    Ok(())
+    let (builder, filter) = match way {
+        Way::Chunks(bytes, records) => (
+            builder.chunk_size(bytes).chunk_records(records),
+            Filter::new(plan, None).by_chunks(),
+        ),
+        Way::Persistent(speaker) => (builder, Filter::new(plan, Some(speaker))),
+    };
+    let mut result = SpooledTempFile::new(IN_MEMORY);
+    let pipeline = builder.build()?;
+    pipeline.run(Source::bytes(sample), Sink::writer(&mut result), &filter)?;
+    Ok(result)
 }
 
 /// Where two results differ.

@@ -40,7 +40,7 @@ fn commands_that_cannot_be_cut_are_found() {
         .err_has("over the whole and \"     1\\t");
     env.run("inorder exec --verify in -- grep x")
         .status(1)
-        .err_has("failed on a small chunk")
+        .err_has("failed on a part of what it took whole")
         .err_has("--ok-status");
     env.run("inorder exec --verify data/flights-sample.csv -- sed 1s/x/y/")
         .quiet();
@@ -79,4 +79,14 @@ fn what_it_is_for_and_what_not() {
     env.run("cat in | inorder exec --verify=1k -N 10 --shell 'test $INORDER_RECORD -lt 301 || exit 7; cat' > out")
         .status(1)
         .err_has("<stdin>: failed, one of 10 records or more, record 301 (line 301, ");
+}
+
+#[test]
+fn answers_are_compared_with_the_whole() {
+    let env = with_lines();
+    env.run("inorder exec --persistent -j 2 --verify in -- sed -u s/x/z/ > out; sed s/x/z/ in | cmp - out")
+        .quiet();
+    env.run("inorder exec --persistent -j 2 --recycle 7 --verify in -- sed -u '1 s/x/z/'")
+        .status(1)
+        .err_has("answers to --persistent are not what it makes of the whole: line ");
 }

@@ -347,6 +347,32 @@ impl Buffer {
         self.take_back();
     }
 
+    /// Cuts the closed buffer off after so many bytes of what it would write.
+    pub(crate) fn cut(&mut self, len: u64) {
+        let mut slices = 0;
+        let mut kept = 0;
+        for slice in &mut self.kept {
+            // Where it stands in what is written.
+            let start = slice.at + slices;
+            if start >= len {
+                break;
+            }
+            let size = (slice.range.len() as u64).min(len - start);
+            slice.range.end = slice.range.start + size as usize;
+            slices += size;
+            kept += 1;
+        }
+        self.kept.truncate(kept);
+        let own = (len - slices).min(self.own_len());
+        match own.checked_sub(self.spill.len) {
+            Some(own) => self.own.truncate(own as usize),
+            None => {
+                self.own.clear();
+                self.spill.len = own;
+            }
+        }
+    }
+
     /// Passes on blank lines, which are no records.
     #[inline]
     pub(crate) fn gap(&mut self, range: Range<usize>) {

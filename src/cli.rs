@@ -7,6 +7,7 @@ mod check;
 mod escape;
 #[cfg(unix)]
 mod exec;
+mod failures;
 mod help;
 mod json;
 mod magic;
@@ -15,6 +16,8 @@ mod plan;
 mod progress;
 mod run;
 mod same;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod status;
 mod streams;

@@ -42,6 +42,7 @@ mod format;
 mod latch;
 mod process;
 mod progress;
+mod retry;
 mod summary;
 mod sync;
 
@@ -63,7 +64,7 @@ pub mod parts;
 
 pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
-pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
+pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
 #[cfg(unix)]
 pub use frame::Interrupts;
@@ -71,11 +72,12 @@ pub use frame::{Chunk, Splitter};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
-pub use output::Sink;
+pub use output::{Rejects, Sink};
 pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
-pub use progress::{Failure, Observer, Progress, Started};
+pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};
+pub use retry::Retry;
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};
 

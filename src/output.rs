@@ -23,6 +23,7 @@ mod publish;
 #[cfg(not(unix))]
 #[path = "output/portable.rs"]
 mod publish;
+mod rejects;
 mod sink;
 mod spill;
 #[cfg(unix)]
@@ -32,6 +33,8 @@ mod write;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub use rejects::Rejects;
+pub(crate) use rejects::{Ends, OpenRejects};
 pub use sink::Sink;
 pub(crate) use spill::spill_file;
 

@@ -4,6 +4,7 @@
 mod exec;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -234,9 +235,29 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Failures")]
 pub struct FailureArgs {
-    /// What becomes of a record that fails: it ends the run, or it is left out (and the status is 3)
-    #[arg(long, value_name = "WHAT", default_value = "stop")]
-    pub on_error: OnErrorArg,
+    /// What becomes of a record that fails [default: stop; reject with --rejects]
+    ///
+    /// When records were left out or set aside the status is 3.
+    #[arg(long, value_name = "WHAT")]
+    pub on_error: Option<OnErrorArg>,
+    /// Set failing records aside in PATH, as they were, and what is wrong with each in PATH.errors.ndjson
+    ///
+    /// With the header, so that they can be mended and run again. Both files are written anew by each run, are empty when
+    /// nothing failed, and are kept when the run fails.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
+    /// Stop once more than N records have failed [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
+    /// Try what fails again, up to N times
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retries: u32,
+    /// How long to wait before the first retry; it doubles up to 30 s, and between half and all of it is waited
+    #[arg(long, value_name = "D", value_parser = units::duration, default_value = "100ms")]
+    pub retry_delay: Duration,
+    /// Stop when N attempts at whole chunks have failed in a row, retries included: it fails on everything; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub max_failing_runs: u64,
 }
 
 #[derive(Debug, Args)]
@@ -313,6 +334,8 @@ pub enum OnErrorArg {
     Stop,
     /// It is left out
     Skip,
+    /// It is set aside (see --rejects)
+    Reject,
 }
 
 /// `--progress`.
@@ -353,7 +376,11 @@ mod tests {
         let args = cat("inorder cat");
         assert!(args.input.inputs.is_empty());
         assert_eq!(args.output.output, PathBuf::from("-"));
-        assert_eq!(args.failures.on_error, OnErrorArg::Stop);
+        assert_eq!(args.failures.on_error, None);
+        assert_eq!(
+            (args.failures.retries, args.failures.max_failing_runs),
+            (0, 64)
+        );
         assert_eq!(args.work, Work::default());
         assert_eq!(
             (args.run.threads, args.run.memory, args.run.records),
@@ -366,7 +393,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --no-output-header --on-error skip --max-errors 7 --retries 3 --retry-delay 2s --max-failing-runs 0 --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -380,6 +407,10 @@ mod tests {
         );
         assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
+        assert_eq!(args.failures.on_error, Some(OnErrorArg::Skip));
+        assert_eq!(args.failures.max_errors, Some(7));
+        assert_eq!(args.failures.retries, 3);
+        assert_eq!(args.failures.retry_delay, Duration::from_secs(2));
         assert_eq!(args.run.threads, 64);
         assert_eq!(args.run.memory, Some(16 << 20));
         assert_eq!(
@@ -412,7 +443,8 @@ mod tests {
             "inorder cat -N 0",
             "inorder cat --memory lots",
             "inorder cat --work fib:x",
-            "inorder cat --on-error reject",
+            "inorder cat --on-error reject,skip",
+            "inorder cat --retry-delay x",
             "inorder cat --files0-from names x.csv",
             "inorder cat --nonsense",
             "inorder check -o out",

@@ -22,9 +22,8 @@ mod worker;
 
 use inorder::Sink;
 
-use super::cat::shows_failures;
 use super::names::OutputName;
-use super::run;
+use super::run::{self, shows_failures};
 use super::status::Status;
 use super::voice::Voice;
 use filter::Filter;
@@ -42,6 +41,12 @@ pub fn exec(mut plan: ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
         OutputName::Path(path) => Sink::file(path),
     };
     let filter = Filter::new(&plan, Some(voice.speaker()));
-    let summary = run::run(&plan.plan, voice, sink, &filter, shows_failures(voice))?;
-    Ok(Status::with_faults(summary.skipped))
+    let summary = run::run(
+        &plan.plan,
+        voice,
+        sink,
+        &filter,
+        shows_failures(&plan.plan, voice),
+    )?;
+    Ok(Status::of_done(&summary))
 }

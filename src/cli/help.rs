@@ -17,8 +17,10 @@ Status:
   0  done; also when the reader of standard output went away
   1  failed: no output file was made or changed
   2  what was typed can't be done
-  3  done, but records were left out, or check found faults
-  126, 127  the command of exec can't be run, is not there";
+  3  done, but records were left out or set aside, or check found faults
+  126, 127  the command of exec can't be run, is not there
+
+SIGUSR1 prints a line of progress and one for each worker.";
 
 pub const CAT: &str = "\
 Examples:
@@ -36,7 +38,13 @@ Examples:
     inorder cat --work sleep:10ms -j 64 --limit 640 data/flights-sample.csv -o out.csv
 
   One record in a hundred fails and is left out (status 3):
-    inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv";
+    inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv
+
+  Or is set aside, to be mended and run again; what is wrong stands in bad.csv.errors.ndjson (status 3):
+    inorder cat --work fail:1% data/flights-sample.csv -o out.csv --rejects bad.csv
+
+  One attempt in ten fails and is tried again:
+    inorder cat --work fail:10% --retries 9 --retry-delay 1ms data/flights-sample.csv -o out.csv";
 
 #[cfg(unix)]
 pub const EXEC: &str = "\

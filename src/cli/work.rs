@@ -12,7 +12,8 @@ use super::units;
 
 /// What is done to each record besides passing it on: `none`, `fib:N`, `fib:N..M`, `sleep:D`, `sleep:D..E`, `fail:RATE`, several by commas.
 ///
-/// What falls to a record is drawn from its number alone: the same every run, with any number of threads.
+/// What falls to a record is drawn from its number alone, whether it fails from its number and the attempt: the same every run, with any
+/// number of threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     typed: String,
@@ -65,10 +66,13 @@ impl Work {
         self.steps.is_empty()
     }
 
-    /// Spends what falls to the record of this number.
-    pub fn spend(&self, number: u64) -> Result<(), WorkFailed> {
+    /// Spends what falls to the record of this number, at this attempt (from 0).
+    pub fn spend(&self, number: u64, attempt: u32) -> Result<(), WorkFailed> {
         for (index, step) in self.steps.iter().enumerate() {
-            let draw = draw(number, index as u64);
+            let draw = match (step, attempt) {
+                (Step::Fail(_), 1..) => draw(draw(number, index as u64), attempt.into()),
+                _ => draw(number, index as u64),
+            };
             match step {
                 Step::Fib(range) => {
                     black_box(fib(black_box(within(range, draw))));
@@ -239,12 +243,21 @@ mod tests {
         let failing = |text| {
             let work = work(text);
             (1..=10_000)
-                .filter(|&number| work.spend(number).is_err())
+                .filter(|&number| work.spend(number, 0).is_err())
                 .count()
         };
         assert_eq!(failing("fail:0"), 0);
         assert_eq!(failing("fail:1"), 10_000);
         assert!((60..140).contains(&failing("fail:1%")));
+    }
+
+    #[test]
+    fn another_attempt_has_its_own_luck() {
+        let work = work("fail:50%");
+        let lucky = |number: &u64| work.spend(*number, 1).is_ok();
+        let failed = (1..=1000).filter(|&number| work.spend(number, 0).is_err());
+        let saved = failed.filter(lucky).count();
+        assert!((200..300).contains(&saved), "{saved}");
     }
 
     #[test]

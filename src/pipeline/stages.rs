@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::builder::Settings;
+use super::failures::Failures;
 use super::messages::output_error;
 use super::ordered::Ordered;
 use super::reading;
@@ -43,6 +44,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let origins = source.inputs();
         check_origins(&origins)?;
         let output = Output::open(sink).map_err(output_error)?;
+        let failures = Failures::open(settings)?;
         #[cfg(unix)]
         if let Some(fd) = output.closed_fd() {
             control.waker.watch_closed(fd);
@@ -66,10 +68,11 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         });
         let work = Work::new(
             process.clone(),
-            settings.on_error,
+            settings.policy(),
             settings.max_record_size,
             Arc::clone(&buffers),
             Arc::clone(&control),
+            settings.observer.clone(),
         );
         let total_bytes = origins.iter().map(size_of).sum();
         let framer = Framer::new(
@@ -85,16 +88,15 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             process,
             output,
             observer,
+            failures,
             framer.opened(),
             Arc::clone(&control),
         );
-        if let Some(observer) = ordered.observer() {
-            observer.started(&Started {
-                total_bytes,
-                threads: settings.threads,
-                memory: settings.memory as u64,
-            });
-        }
+        ordered.started(&Started {
+            total_bytes,
+            threads: settings.threads,
+            memory: settings.memory as u64,
+        });
         let stages = Stages {
             control,
             work: Arc::new(work),

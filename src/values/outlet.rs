@@ -94,6 +94,8 @@ impl<R> Outlet<R> {
                     shared.stop();
                     panic!("the results of group {seq} were lost");
                 }
+                // Groups are never put back.
+                Next::Due => {}
                 Next::End | Next::Stopped => return None,
             }
         }

@@ -12,6 +12,7 @@ mod cases;
 mod changing;
 mod command;
 mod exec;
+mod failures;
 mod figures;
 mod input;
 mod output;

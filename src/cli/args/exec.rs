@@ -1,6 +1,7 @@
 //! The arguments of `exec`.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -63,6 +64,11 @@ pub struct ExecArgs {
     pub command: Vec<OsString>,
     #[command(flatten)]
     pub failures: FailureArgs,
+    /// The longest time for one attempt (with --persistent: for one record, for the first one with the process's start)
+    ///
+    /// Then the command and all that it started get a TERM, 2 s later a KILL, and the attempt has failed.
+    #[arg(long, value_name = "D", value_parser = units::duration, help_heading = "Failures")]
+    pub timeout: Option<Duration>,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]

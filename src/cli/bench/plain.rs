@@ -45,7 +45,7 @@ pub fn plain_loop(args: CatArgs) -> anyhow::Result<Status> {
         let is_blank = (separated || format == FormatArg::Ndjson) && record.trim_ascii().is_empty();
         if !is_blank && !std::mem::take(&mut is_header) {
             number += 1;
-            plan.work.spend(number)?;
+            plan.work.spend(number, 0)?;
         }
         output.write_all(record).map_err(StdoutError)?;
     }

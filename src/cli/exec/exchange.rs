@@ -32,8 +32,8 @@ pub enum End {
     Exited(ExitStatus),
     /// As `Exited`, but others had to be killed that held its pipes.
     Outlived(ExitStatus),
-    /// It took longer than allowed.
-    TimedOut,
+    /// It took longer than this, which is allowed.
+    TimedOut(Duration),
     /// The run is stopping.
     Stopped,
 }
@@ -99,7 +99,7 @@ impl Exchange<'_> {
                 } else {
                     self.child.signal(Signal::TERM);
                     ending = Some(Ending {
-                        why: End::TimedOut,
+                        why: End::TimedOut(self.timeout.unwrap_or_default()),
                         kill_at: now + GRACE,
                     });
                 }

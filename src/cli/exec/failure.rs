@@ -5,6 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use inorder::{ChunkError, FailureKind, Fault};
+
 /// An attempt failed.
 #[derive(Debug)]
 pub struct CommandFailed {
@@ -48,6 +50,17 @@ impl fmt::Display for CommandFailed {
 }
 
 impl std::error::Error for CommandFailed {}
+
+impl From<CommandFailed> for ChunkError {
+    /// It is not known of which record.
+    fn from(failed: CommandFailed) -> ChunkError {
+        let kind = match failed.why {
+            Why::TimedOut(_) => FailureKind::Timeout,
+            _ => FailureKind::Command,
+        };
+        ChunkError::Whole(Fault::new(kind, failed).into())
+    }
+}
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -181,18 +181,18 @@ impl<'p> Filter<'p> {
             output: &mut printed,
             said: &mut said,
             interrupts: Some(interrupts),
-            timeout: None,
+            timeout: self.plan.timeout,
         }
         .run();
         let fail = |why, hint| {
             let count = chunk.records().count() as u64;
             let first = chunk.first_number();
-            ChunkError::Whole(Box::new(CommandFailed {
+            ChunkError::from(CommandFailed {
                 why,
                 records: (first, first + count.saturating_sub(1)),
                 tail: said.tail(),
                 hint,
-            }))
+            })
         };
         let status = match end {
             Ok(End::Exited(status)) => status,
@@ -201,7 +201,7 @@ impl<'p> Filter<'p> {
                 status
             }
             Ok(End::Stopped) => return Err(ChunkError::Stopped),
-            Ok(End::TimedOut) => return Err(fail(Why::TimedOut(Default::default()), "")),
+            Ok(End::TimedOut(limit)) => return Err(fail(Why::TimedOut(limit), "")),
             Err(error) => return Err(wrong_or_fatal(error, fail)),
         };
         let ended = printed.end();
@@ -235,19 +235,19 @@ impl<'p> Filter<'p> {
             output: &mut printed as &mut dyn Take,
             said: &mut said,
             interrupts: None,
-            timeout: None,
+            timeout: self.plan.timeout,
         }
         .run()?;
-        let (End::Exited(status) | End::Outlived(status)) = end else {
-            return Err("stopped".into());
-        };
-        if self.is_ok(status) && !printed.0.is_empty() {
-            return Ok(printed.0);
-        }
-        let what = if printed.0.is_empty() && self.is_ok(status) {
-            "printed nothing".to_owned()
-        } else {
-            Why::Ended(status).to_string()
+        let what = match end {
+            End::Exited(status) | End::Outlived(status) if !self.is_ok(status) => {
+                Why::Ended(status).to_string()
+            }
+            End::Exited(_) | End::Outlived(_) if printed.0.is_empty() => {
+                "printed nothing".to_owned()
+            }
+            End::Exited(_) | End::Outlived(_) => return Ok(printed.0),
+            End::TimedOut(limit) => Why::TimedOut(limit).to_string(),
+            End::Stopped => return Err("stopped".into()),
         };
         Err(Box::new(NoHeader {
             command: self.plan.command.shown(),

@@ -175,6 +175,8 @@ impl Talk<'_, '_> {
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
         let notes = &self.filter.notes;
+        let limit = self.filter.plan.timeout;
+        let due = limit.map(|limit| Instant::now() + limit);
         loop {
             if self.worker.session.is_none()
                 && let Err(death) = self.start(index)?
@@ -186,14 +188,20 @@ impl Talk<'_, '_> {
                 continue;
             };
             let waits = session.answered == 0 && !notes.slow.is_completed();
-            let until = waits.then(|| session.begun + SLOW);
+            let note_at = waits.then(|| session.begun + SLOW);
+            let until = due.into_iter().chain(note_at).min();
             let step = session.next_answer(&mut self.feed, Some(self.interrupts), until);
             match step.map_err(fatal)? {
                 Step::Answer(answer) => {
                     out.write_all(answer).map_err(fatal)?;
                     return self.answered();
                 }
-                Step::Late => self.filter.note(&notes.slow, || NO_ANSWER.to_owned()),
+                Step::Late => match limit {
+                    Some(limit) if due.is_some_and(|due| Instant::now() >= due) => {
+                        return Err(self.timed_out(limit, record.number()));
+                    }
+                    _ => self.filter.note(&notes.slow, || NO_ANSWER.to_owned()),
+                },
                 Step::Interrupted => {
                     self.worker.session = None;
                     return Err(ChunkError::Stopped);
@@ -285,10 +293,28 @@ impl Talk<'_, '_> {
             return Err(ChunkError::Fatal(what.into()));
         }
         if self.suspect == Some(record) {
-            return Err(ChunkError::Whole(failed.into()));
+            return Err(failed.into());
         }
         self.suspect = Some(record);
         Ok(())
+    }
+
+    /// The process did not answer this record in time.
+    fn timed_out(&mut self, limit: Duration, record: u64) -> ChunkError {
+        let mut tail = String::new();
+        if let Some(mut session) = self.worker.session.take() {
+            if let Err(error) = session.stop() {
+                return fatal(error);
+            }
+            tail = session.said.tail();
+        }
+        CommandFailed {
+            why: Why::TimedOut(limit),
+            records: (record, record),
+            tail,
+            hint: "",
+        }
+        .into()
     }
 
     /// All records are answered.
@@ -304,14 +330,14 @@ impl Talk<'_, '_> {
         let session = self.worker.session.take();
         let first = self.chunk.first_number();
         let count = self.chunk.records().count() as u64;
-        Err(ChunkError::Whole(Box::new(CommandFailed {
+        Err(ChunkError::from(CommandFailed {
             why: Why::Wrong(TOO_MANY.to_owned()),
             records: (first, first + count.saturating_sub(1)),
             tail: session
                 .map(|session| session.said.tail())
                 .unwrap_or_default(),
             hint: "",
-        })))
+        }))
     }
 }
 

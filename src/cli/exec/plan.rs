@@ -1,5 +1,7 @@
 //! The plan of `exec` that follows from what was typed.
 
+use std::time::Duration;
+
 use inorder::Format;
 
 use super::command::Command;
@@ -20,6 +22,8 @@ pub struct ExecPlan {
     /// `None`: the input has no header.
     pub header: Option<HeaderArg>,
     pub ok_status: Vec<u8>,
+    /// Of one attempt, or of one record's.
+    pub timeout: Option<Duration>,
     /// The format of the answers that it gives.
     pub answers: Format,
     /// A process answers many records.
@@ -74,6 +78,7 @@ impl ExecPlan {
             to,
             header,
             ok_status: args.ok_status,
+            timeout: args.timeout,
             answers,
             persistent: args.persistent,
             recycle: args.recycle,

@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
-use inorder::{BoxError, Buffer, Chunk, ChunkError, Pipeline, Process, Record, Sink, Source};
+use inorder::{
+    BoxError, Buffer, Chunk, ChunkError, OnError, Pipeline, Process, Record, Sink, Source,
+};
 
 use crate::cli::names::InputName;
 use crate::cli::plan::Plan;
@@ -27,6 +29,7 @@ pub fn take(plan: &Plan, size: usize) -> anyhow::Result<Sample> {
         .sequential(true)
         .chunk_size(size)
         .chunk_records(u64::MAX)
+        .on_error(OnError::Stop)
         .build()?;
     let sample = Taken::default();
     let seen = Mutex::default();
@@ -65,7 +68,7 @@ pub fn take(plan: &Plan, size: usize) -> anyhow::Result<Sample> {
 }
 
 fn read(pipeline: &Pipeline, source: Source<'_>, sample: &Taken) -> anyhow::Result<()> {
-    match pipeline.run(source, Sink::writer(io::sink()), sample) {
+    match pipeline.run(source, Sink::discard(), sample) {
         Err(error) if !is_enough(&error) => Err(error.into()),
         _ => Ok(()),
     }

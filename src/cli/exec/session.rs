@@ -10,6 +10,7 @@ use rustix::buffer::spare_capacity;
 use rustix::process::Signal;
 
 use super::child::Child;
+use super::exchange::GRACE;
 use super::feed::Feed;
 use super::ready::{Watch, hear, read, send, wait};
 use super::said::Said;
@@ -149,6 +150,12 @@ impl Session {
     /// Whether it is still there to be asked.
     pub fn lives(&self) -> bool {
         self.child.stdout.is_some() && self.child.stdin.is_some() && !self.ended
+    }
+
+    /// Ends it before it has answered.
+    pub fn stop(&mut self) -> io::Result<ExitStatus> {
+        self.child.signal(Signal::TERM);
+        self.end(GRACE)
     }
 
     /// Gives it no more, and lets it end by itself, but not for long. What it printed meanwhile can be seen by

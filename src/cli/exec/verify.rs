@@ -3,13 +3,14 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use inorder::{Sink, Source};
+use inorder::{OnError, Sink, Source};
 use tempfile::SpooledTempFile;
 
 use super::ExecPlan;
 use super::filter::Filter;
 use super::result::Ends;
 use super::sample::{self, Sample};
+use crate::cli::args::OnErrorArg;
 use crate::cli::voice::{Speaker, Voice};
 
 /// The sample is cut into so many chunks.
@@ -89,7 +90,17 @@ fn run(
     way: Way,
 ) -> Result<SpooledTempFile, inorder::Error> {
     let limit = plan.plan.limit.map_or(limit, |typed| typed.min(limit));
-    let builder = plan.plan.pipeline().skip_lines(0).limit(limit);
+    // Nothing is set aside on trial.
+    let on_error = match plan.plan.failures.on_error {
+        OnErrorArg::Stop => OnError::Stop,
+        OnErrorArg::Skip | OnErrorArg::Reject => OnError::Skip,
+    };
+    let builder = plan
+        .plan
+        .pipeline()
+        .skip_lines(0)
+        .limit(limit)
+        .on_error(on_error);
     // What it says, it says again in the run.
     let (builder, filter) = match way {
         Way::Chunks(bytes, records) => (

@@ -1,4 +1,6 @@
-//! Commands that fail: rows D1 to D3, D10.
+//! Commands that fail: rows D1, D2, D5, D10.
+
+use std::time::{Duration, Instant};
 
 use crate::testenv::{TestEnv, numbers};
 
@@ -79,4 +81,85 @@ fn d10_a_record_end_is_added_between_chunks_and_none_at_the_end() {
     env.run("inorder exec -N 1 in.csv --shell 'tr -d \"\\n\"'")
         .quiet()
         .out("a\n1\n2");
+}
+
+#[test]
+fn case_45_what_a_failed_attempt_printed_came_twice() {
+    let env = TestEnv::new();
+    env.write("in", "a\nb\nc\nd\ne\nf\n");
+    let script = "read first; if [ $first = c ] && [ ! -e failed ]; then echo $first; echo partial; : > failed; exit 1; fi
+         echo $first; cat";
+    let run = |options: &str| {
+        env.run(&format!(
+            "inorder exec -N 2 -j 3 {options} in -o o/out --stats s.json --shell '{script}'"
+        ))
+    };
+    env.old_output();
+    run("--retries 2 --retry-delay 10ms").quiet();
+    assert_eq!(env.read("o/out"), env.read("in"));
+    let figures = env.json("s.json");
+    assert_eq!(
+        (&figures["retries"], &figures["skipped"]),
+        (&1.into(), &0.into())
+    );
+    std::fs::remove_file(env.path("failed")).unwrap();
+    env.old_output();
+    let ran = run("--retries 0");
+    ran.status(1).err_has("command exited 1 on records 3 to 4");
+    env.is_untouched(&ran);
+}
+
+#[test]
+fn retries_see_their_number() {
+    let env = TestEnv::new();
+    env.run("seq 4 | inorder exec -N 2 --retries 3 --retry-delay 1ms --shell 'test $INORDER_ATTEMPT = 3 && echo $INORDER_RECORD $INORDER_ATTEMPT'")
+        .quiet()
+        .out("1 3\n3 3\n");
+}
+
+#[test]
+fn failing_records_are_set_aside_with_what_the_command_said() {
+    let env = TestEnv::new();
+    env.write("in", numbers(20));
+    env.run("inorder exec -N 8 -j 3 --rejects bad in -o out -- awk '$1 == 7 { print \"seven\" > \"/dev/stderr\"; exit 4 } { print }'")
+        .status(3);
+    assert_eq!(env.read("bad"), b"7\n");
+    let row = String::from_utf8(env.read("bad.errors.ndjson")).unwrap();
+    assert!(
+        row.contains("\"kind\":\"command\"")
+            && row.contains("exited 4 on record 7; it said: seven"),
+        "{row}"
+    );
+}
+
+#[test]
+fn d5_a_command_that_hangs_is_ended() {
+    let env = TestEnv::new();
+    for (mode, script) in [
+        (
+            "-N 1",
+            "read a; test $a = 2 && { trap \"\" TERM; sleep 1000; sleep 1000; }; echo $a",
+        ),
+        (
+            "-N 1",
+            "read a; test $a = 2 && { sleep 1000 & wait; }; echo $a",
+        ),
+        (
+            "--persistent",
+            "while read a; do test $a = 2 && { trap \"\" TERM; sleep 1000; }; echo $a; done",
+        ),
+    ] {
+        let start = Instant::now();
+        env.run(&format!(
+            "seq 3 | inorder exec {mode} --timeout 300ms --on-error skip --shell '{script}'"
+        ))
+        .status(3)
+        .out("1\n3\n")
+        .err_has("skipped, record 2 (line 2, byte 2): command took longer than 300ms on record 2");
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+    env.write("in.csv", "a\n1\n");
+    env.run("inorder exec --timeout 100ms in.csv -- sleep 1000")
+        .status(1)
+        .err_has("took longer than 100ms");
 }

@@ -17,8 +17,8 @@ impl Format {
     /// let mut bytes = b"1,\"two".to_vec();
     /// assert_eq!(splitter.next_record(&bytes), None);
     /// bytes.extend_from_slice(b"\nlines\"\n2,x\n");
-    /// assert_eq!(splitter.next_record(&bytes), Some(13));
-    /// assert_eq!(splitter.next_record(&bytes[13..]), Some(4));
+    /// assert_eq!(splitter.next_record(&bytes), Some(14));
+    /// assert_eq!(splitter.next_record(&bytes[14..]), Some(4));
     /// ```
     pub fn splitter(&self) -> Splitter {
         Splitter(Scanner::new(self.framing))

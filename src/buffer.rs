@@ -28,6 +28,10 @@ const SMALLEST_SLICE: usize = 4096;
 /// A buffer with less capacity than this is not worth shrinking.
 const SLACK: usize = 1 << 20;
 
+/// A read with less room than this goes to a place of this size first.
+#[cfg(unix)]
+const SMALLEST_READ: usize = 4096;
+
 /// Slices of one chunk; more are copied, so that a vectored write stays one system call.
 const MOST_SLICES: usize = 256;
 
@@ -185,6 +189,41 @@ impl Buffer {
         self.len() == 0
     }
 
+    /// The last byte written so far.
+    pub fn last_byte(&self) -> Option<u8> {
+        let input: &[u8] = self.input.as_deref().unwrap_or_default();
+        let of_slice = |range: &Range<usize>| input.get(range.end - 1).copied();
+        if !self.run.is_empty() {
+            return of_slice(&self.run);
+        }
+        match self.kept.last() {
+            Some(kept) if kept.at == self.own_len() => of_slice(&kept.range),
+            _ => self.own.last().copied().or(self.spill.last),
+        }
+    }
+
+    /// Writes what one `read` of a descriptor gives, straight into the buffer, and says how many bytes that is: 0 at its end.
+    ///
+    /// # Errors
+    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them; then
+    /// nothing is written.
+    #[cfg(unix)]
+    pub fn read_from(&mut self, fd: impl std::os::fd::AsFd) -> io::Result<usize> {
+        self.settle_run();
+        let room = self.own.capacity() - self.own.len();
+        // What is left of the room may well be all that is needed, or the end may be all that comes: growing waits for bytes.
+        let n = if room < SMALLEST_READ {
+            let mut few = [0; SMALLEST_READ];
+            let n = rustix::io::read(fd, &mut few)?;
+            self.own.extend_from_slice(&few[..n]);
+            n
+        } else {
+            rustix::io::read(fd, rustix::buffer::spare_capacity(&mut self.own))?
+        };
+        self.spill_if_large();
+        Ok(n)
+    }
+
     #[inline]
     fn own_len(&self) -> u64 {
         self.spill.len + self.own.len() as u64
@@ -317,6 +356,14 @@ impl Buffer {
             }
         }
         Some(mark)
+    }
+
+    /// Takes back what the record at work has written: the last one that is done is the one before it.
+    pub(crate) fn forget(&mut self, index: u64) {
+        self.take_back();
+        if let Some(before) = index.checked_sub(1) {
+            self.begin(before, 0..0, &[]);
+        }
     }
 
     /// A point to return to by [`return_to`](Buffer::return_to).

@@ -164,6 +164,14 @@ impl<'a> Input<'a> {
                 Err(error) => return Err(error),
             },
             Opened::Stream(file) => (stream(Feed::pipe(file)), None),
+            #[cfg(unix)]
+            Opened::StreamAfter(bytes, file) => {
+                let mut way = stream(Feed::pipe(file));
+                if let Way::Stream(stream) = &mut way {
+                    stream.begin_with(bytes);
+                }
+                (way, None)
+            }
             Opened::Reader(reader) => (stream(Feed::Reader(reader)), None),
             Opened::Slice(bytes) => (stream(Feed::Slice(bytes)), None),
         };

@@ -39,6 +39,7 @@ mod control;
 mod error;
 mod escape;
 mod format;
+mod latch;
 mod process;
 mod progress;
 mod retry;
@@ -65,7 +66,9 @@ pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
-pub use frame::Chunk;
+#[cfg(unix)]
+pub use frame::Interrupts;
+pub use frame::{Chunk, Splitter};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};

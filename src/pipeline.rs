@@ -321,13 +321,14 @@ impl Settings {
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
+            rate: self.rate,
         }
     }
 
     fn chunk_size(&self) -> ChunkSize {
         match self.chunk_bytes {
-            Some(bytes) => ChunkSize::fixed(bytes, self.chunk_records),
-            None => ChunkSize::adaptive(self.chunk_limit(), self.chunk_records, CHUNK_GOAL),
+            Some(bytes) => ChunkSize::fixed(bytes, self.record_limit()),
+            None => ChunkSize::adaptive(self.chunk_limit(), self.record_limit(), CHUNK_GOAL),
         }
     }
 }

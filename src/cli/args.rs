@@ -1,5 +1,8 @@
 //! What was typed. Parsing does nothing else; what follows from it is in `plan`.
 
+#[cfg(unix)]
+mod exec;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,8 +13,10 @@ use inorder::Format;
 
 use super::help;
 use super::map::MapArgs;
-use super::units;
+use super::units::{self, Rate};
 use super::work::Work;
+#[cfg(unix)]
+pub use exec::{ExecArgs, HeaderArg};
 
 /// Work on a file record by record on every core: output in input order, memory constant however large the file is.
 #[derive(Debug, Parser)]
@@ -63,6 +68,13 @@ pub enum Command {
     /// The plain loop that `bench` compares with
     #[command(hide = true)]
     PlainLoop(CatArgs),
+    /// Run any command as a filter over chunks of records, several at a time, its output in input order
+    ///
+    /// The command gets a chunk of whole records on standard input; what it prints is that chunk's result. It is started
+    /// once for every chunk, or once for every worker with --persistent.
+    #[cfg(unix)]
+    #[command(after_long_help = help::EXEC)]
+    Exec(ExecArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -98,6 +110,8 @@ pub struct CatArgs {
     pub work: Work,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
     #[command(flatten)]
     pub show: ShowArgs,
 }
@@ -284,6 +298,14 @@ pub struct RunArgs {
     /// The plain loop on one thread: the same result, as a reference
     #[arg(long)]
     pub sequential: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Threads and memory")]
+pub struct PaceArgs {
+    /// Give out at most N records a second (or a minute: N/m)
+    #[arg(long, value_name = "N/s", value_parser = units::rate)]
+    pub rate: Option<Rate>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ use super::args::{
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
+use super::units::Rate;
 use super::work::Work;
 use super::{magic, same, streams};
 
@@ -24,6 +25,7 @@ pub struct Plan {
     pub format_name: FormatArg,
     pub format: Format,
     pub limit: Option<u64>,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub map: bool,
     pub output_header: bool,
@@ -39,6 +41,8 @@ pub struct Plan {
     pub stats: Option<OutputName>,
     /// The command ends with a report of its own.
     pub has_report: bool,
+    /// What was read of standard input before the run.
+    pub seen: Vec<u8>,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -62,6 +66,7 @@ pub struct CheckPlan {
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        plan.rate = args.pace.rate;
         let output = plan.with_result(args.output, args.failures)?;
         Ok(CatPlan {
             plan,
@@ -108,6 +113,7 @@ impl Plan {
             format_name,
             format: format.header(!input.no_header),
             limit: input.limit,
+            rate: None,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
             output_header: true,
@@ -121,6 +127,7 @@ impl Plan {
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
             has_report: false,
+            seen: Vec::new(),
             result_on_terminal: false,
         })
     }
@@ -200,6 +207,9 @@ impl Plan {
         if let Some(records) = self.limit {
             builder = builder.limit(records);
         }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
+        }
         if self.map {
             builder = mapped(builder);
         }
@@ -211,7 +221,8 @@ impl Plan {
         let none = Source::files(std::iter::empty::<PathBuf>());
         self.inputs.iter().fold(none, |source, input| {
             source.then(match input {
-                InputName::Stdin => Source::stdin(),
+                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
+                InputName::Stdin => Source::stdin_after(self.seen.clone()),
                 InputName::Path(path) => Source::file(path),
             })
         })

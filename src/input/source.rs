@@ -41,6 +41,13 @@ impl<'a> Source<'a> {
         Source::of(Origin::Stdin)
     }
 
+    /// Standard input, of which these bytes were read before: they come first. For programs that have to look at the beginning of
+    /// a stream. The rest is read as a stream, also where it is a regular file.
+    /// Nothing else may be left in the buffer of [`std::io::stdin`].
+    pub fn stdin_after(bytes: Vec<u8>) -> Source<'a> {
+        Source::of(Origin::StdinAfter(bytes))
+    }
+
     /// A reader, read on a thread of its own. A `read` that waits can't be interrupted: a run that is stopped
     /// waits for it to return.
     pub fn reader(reader: impl Read + Send + 'a) -> Source<'a> {
@@ -91,6 +98,8 @@ impl fmt::Debug for Source<'_> {
 pub(crate) enum Origin<'a> {
     Path(PathBuf),
     Stdin,
+    /// With what was read of it before.
+    StdinAfter(Vec<u8>),
     Reader(Box<dyn Read + Send + 'a>),
     Bytes(&'a [u8]),
 }
@@ -101,6 +110,9 @@ pub(super) enum Opened<'a> {
     Regular(Regular),
     /// Read in sequence until it ends: a pipe, a device, a file of unknown length.
     Stream(File),
+    /// As `Stream`, after these bytes.
+    #[cfg(unix)]
+    StreamAfter(Vec<u8>, File),
     Reader(Box<dyn Read + Send + 'a>),
     Slice(&'a [u8]),
 }
@@ -110,7 +122,7 @@ impl<'a> Origin<'a> {
     pub fn name(&self) -> Arc<Path> {
         match self {
             Origin::Path(path) => path.as_path(),
-            Origin::Stdin => Path::new("<stdin>"),
+            Origin::Stdin | Origin::StdinAfter(_) => Path::new("<stdin>"),
             Origin::Reader(_) => Path::new("<reader>"),
             Origin::Bytes(_) => Path::new("<bytes>"),
         }
@@ -128,11 +140,11 @@ impl<'a> Origin<'a> {
                 }
             }
             #[cfg(unix)]
-            Origin::Stdin => {
+            Origin::Stdin | Origin::StdinAfter(_) => {
                 no_directory(stdin()?.metadata()?)?;
             }
             #[cfg(not(unix))]
-            Origin::Stdin => {}
+            Origin::Stdin | Origin::StdinAfter(_) => {}
             Origin::Reader(_) | Origin::Bytes(_) => {}
         }
         Ok(())
@@ -145,6 +157,12 @@ impl<'a> Origin<'a> {
             Origin::Stdin => sort(stdin()?),
             #[cfg(not(unix))]
             Origin::Stdin => Ok(Opened::Reader(Box::new(io::stdin()))),
+            #[cfg(unix)]
+            Origin::StdinAfter(bytes) => Ok(Opened::StreamAfter(bytes, stdin()?)),
+            #[cfg(not(unix))]
+            Origin::StdinAfter(bytes) => Ok(Opened::Reader(Box::new(
+                io::Cursor::new(bytes).chain(io::stdin()),
+            ))),
             Origin::Reader(reader) => Ok(Opened::Reader(reader)),
             Origin::Bytes(bytes) => Ok(Opened::Slice(bytes)),
         }

@@ -79,6 +79,15 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// These bytes were read before.
+    #[cfg(unix)]
+    pub fn begin_with(&mut self, bytes: Vec<u8>) {
+        self.fresh = !bytes.is_empty();
+        self.start = 0;
+        self.filled = bytes.len();
+        self.buffer = bytes;
+    }
+
     pub fn front(&self) -> &[u8] {
         &self.buffer[self.start..self.filled]
     }

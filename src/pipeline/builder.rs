@@ -1,11 +1,13 @@
 //! The settings of a run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Pipeline;
 use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Dialect, Format};
+use crate::frame::Rate;
 use crate::output::Rejects;
 use crate::pool::Policy;
 use crate::progress::Observer;
@@ -80,6 +82,7 @@ pub(crate) struct Settings {
     pub chunk_records: u64,
     pub max_record_size: usize,
     pub limit: u64,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub output_header: bool,
     pub blank_lines: bool,
@@ -106,6 +109,7 @@ impl Default for Builder {
                 chunk_records: u64::MAX,
                 max_record_size: 16 << 20,
                 limit: u64::MAX,
+                rate: None,
                 skip_lines: 0,
                 output_header: true,
                 blank_lines: true,
@@ -183,6 +187,20 @@ impl Builder {
         self
     }
 
+    /// At most `records` records are given out in the time `per`, evenly: a chunk follows the one before when that one's records are
+    /// accounted for, and holds no more of them than a second's. Default: as fast as there is room.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = inorder::Pipeline::builder().chunk_records(1).rate(500, Duration::from_secs(1));
+    /// # builder.build()?;
+    /// # Ok::<(), inorder::Error>(())
+    /// ```
+    pub fn rate(mut self, records: u64, per: Duration) -> Builder {
+        self.settings.rate = Some(Rate { records, per });
+        self
+    }
+
     /// So many lines (LF) at the top of each input are no records; those of the first input are passed on. Default: 0.
     pub fn skip_lines(mut self, lines: u64) -> Builder {
         self.settings.skip_lines = lines;
@@ -190,7 +208,7 @@ impl Builder {
     }
 
     /// Whether the output gets a header, where the input has one, and with it what stands before it: a byte order mark, skipped and
-    /// blank lines. Default: yes.
+    /// blank lines. [`Process::header`](crate::Process::header) is called in any case. Default: yes.
     pub fn output_header(mut self, output_header: bool) -> Builder {
         self.settings.output_header = output_header;
         self
@@ -269,7 +287,7 @@ impl Builder {
     ///
     /// # Errors
     /// Of kind [`Config`](ErrorKind::Config): a dialect whose delimiter and quote are equal, CR, LF or above 0x7F; a size,
-    /// number of records in a chunk, or longest record of 0; more than 65,535 threads.
+    /// number of records in a chunk, longest record or rate of 0; more than 65,535 threads.
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
@@ -289,6 +307,11 @@ impl Builder {
             if size == 0 {
                 return refuse(format!("the {name} must be at least 1"));
             }
+        }
+        if let Some(rate) = settings.rate
+            && (rate.records == 0 || rate.per.is_zero())
+        {
+            return refuse("the rate must be at least one record in some time".into());
         }
         if settings.threads > MOST_THREADS {
             return refuse(format!(
@@ -322,6 +345,12 @@ impl Settings {
     /// The format of what is written.
     pub fn output(&self) -> &Format {
         self.output_format.as_ref().unwrap_or(&self.format)
+    }
+
+    /// The most records in a chunk.
+    pub fn record_limit(&self) -> u64 {
+        let paced = self.rate.map_or(u64::MAX, |rate| rate.a_second());
+        self.chunk_records.min(paced)
     }
 
     /// As many attempts in a row that fail whole end the run.
@@ -377,6 +406,7 @@ impl std::fmt::Debug for Settings {
             .field("chunk_records", &self.chunk_records)
             .field("max_record_size", &self.max_record_size)
             .field("limit", &self.limit)
+            .field("rate", &self.rate)
             .field("skip_lines", &self.skip_lines)
             .field("output_header", &self.output_header)
             .field("blank_lines", &self.blank_lines)

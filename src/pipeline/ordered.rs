@@ -75,10 +75,10 @@ impl<'o, P: Process> Ordered<'o, P> {
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        if with_header.is_some() && !output_header {
-            return Ok(());
+        let written = output_header || with_header.is_none();
+        if written {
+            self.write(preamble.of(&opening.preamble))?;
         }
-        self.write(preamble.of(&opening.preamble))?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
@@ -88,7 +88,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
-        let made = self.aside(buffers, record.end(), |process, _, out| {
+        let made = self.aside(buffers, record.end(), written, |process, _, out| {
             process.header(&record, out)
         })?;
         made.map_err(|error| {
@@ -100,7 +100,7 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     /// Writes what stands after the last record.
     pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
-        let made = self.aside(buffers, buffers.default_end, |process, run, out| {
+        let made = self.aside(buffers, buffers.default_end, true, |process, run, out| {
             process.finish(run, out)
         })?;
         made.map_err(|error| {
@@ -108,11 +108,12 @@ impl<'o, P: Process> Ordered<'o, P> {
         })
     }
 
-    /// Writes what the process writes beside the records; its lines end with `end`.
+    /// Lets the process write beside the records, its lines with this `end`; unless it is to be `written`, only to let it know.
     fn aside(
         &mut self,
         buffers: &Arc<BufferSettings>,
         end: &[u8],
+        written: bool,
         work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
     ) -> Result<Result<(), BoxError>, Error> {
         let mut buffer = Buffer::new(None, Arc::clone(buffers));
@@ -125,7 +126,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer).map(Ok)
+        if written {
+            self.write_buffer(&mut buffer)?;
+        }
+        Ok(Ok(()))
     }
 
     /// Takes the next result in order.
@@ -134,7 +138,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {
+        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Fatal(_) | Ended::Observer(_)) =
+            &done.ended
+        {
             // What there is of a result is of no use, and no process is asked about it.
             return self.count(done, in_flight).map(|()| Verdict::Written);
         }
@@ -267,8 +273,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
+            Ended::Fatal(error) => Error::new(ErrorKind::Process, "the run was given up")
+                .at(self.inputs.position_of_chunk(done))
+                .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => Error::stopped(),
+            Ended::Stopped => self.woken(),
         }
     }
 
@@ -326,11 +335,20 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
-            return messages::output_closed(self.output.name());
+        if matches!(error.reason, Reason::Woken) {
+            return self.woken();
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
+    }
+
+    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
+    fn woken(&self) -> Error {
+        if self.control.was_told_to_stop() {
+            Error::stopped()
+        } else {
+            messages::output_closed(self.output.name())
+        }
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.

@@ -146,6 +146,6 @@ fn size_of(origin: &Origin<'_>) -> Option<u64> {
             (data.is_file() && data.len() > 0).then_some(data.len())
         }
         Origin::Bytes(bytes) => Some(bytes.len() as u64),
-        Origin::Stdin | Origin::Reader(_) => None,
+        Origin::Stdin | Origin::StdinAfter(_) | Origin::Reader(_) => None,
     }
 }

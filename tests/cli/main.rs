@@ -11,6 +11,7 @@ mod bench;
 mod cases;
 mod changing;
 mod command;
+mod exec;
 mod failures;
 mod figures;
 mod input;

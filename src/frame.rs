@@ -13,7 +13,7 @@ mod top;
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 
@@ -26,7 +26,7 @@ pub(crate) use too_long::TooLong;
 use crate::control::Control;
 use crate::format::{Format, Framing};
 use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 use scan::{Scanner, Want};
 
 /// What the framer needs to know.
@@ -195,22 +195,9 @@ impl<'a> Framer<'a> {
         if current.records > 0 || self.origins.is_empty() {
             return Ok(());
         }
-        if let Some(watch) = &current.info.watch {
-            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-            let checked = watch.check(&[], 0);
-            checked.map_err(|error| current.failed(error.into()))?;
-        }
-        let info = current.info;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_last = opened.back().is_some_and(|last| Arc::ptr_eq(last, &info));
-        // Its place in the queue and this are all: no chunk and no header for the others to have.
-        if is_last && Arc::strong_count(&info) == 2 {
-            opened.pop_back();
-            if let Some(info) = Arc::into_inner(info) {
-                let watch = None;
-                opened.push_back(Arc::new(InputInfo { watch, ..info }));
-            }
-        }
+        let checked = current.info.check(&[], 0);
+        checked.map_err(|error| current.failed(error.into()))?;
+        lock(&current.info.watch).take();
         Ok(())
     }
 
@@ -226,10 +213,7 @@ impl<'a> Framer<'a> {
             None if current.info.header.is_some() => self.header = Some(Arc::clone(&current.info)),
             None => {}
         }
-        self.opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(Arc::clone(&current.info));
+        lock(&self.opened).push_back(Arc::clone(&current.info));
         self.current = Some(current);
         Ok(true)
     }
@@ -261,7 +245,7 @@ impl<'a> Framer<'a> {
             preamble: top.preamble,
             header: top.header,
             top_lines: top_lines as u64,
-            watch: input.watch().map(Mutex::new),
+            watch: Mutex::new(input.watch()),
             name,
         };
         Ok(Current {

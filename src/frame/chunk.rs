@@ -9,10 +9,10 @@ use crate::control::Control;
 use crate::error::BoxError;
 use crate::format::Framing;
 use crate::frame::spans::{Span, Spans};
-use crate::input::{Bytes, Watch};
+use crate::input::{Bytes, Grown, InputError, Watch};
 use crate::process::ChunkError;
 use crate::record::{Header, Record};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// A chunk as the reader cut it.
 #[derive(Debug, Clone)]
@@ -42,10 +42,23 @@ pub(crate) struct InputInfo {
     pub preamble: Vec<u8>,
     /// LF bytes in the preamble and the header.
     pub top_lines: u64,
-    pub watch: Option<Mutex<Watch>>,
+    /// `None`: it can't be looked at, or needs not be any more.
+    pub watch: Mutex<Option<Watch>>,
 }
 
 impl InputInfo {
+    pub fn is_watched(&self) -> bool {
+        lock(&self.watch).is_some()
+    }
+
+    /// Whether the input is still what it was: see [`Watch::check`].
+    pub fn check(&self, tail: &[u8], end: u64) -> Result<Option<Grown>, InputError> {
+        let mut watch = lock(&self.watch);
+        watch
+            .as_mut()
+            .map_or(Ok(None), |watch| watch.check(tail, end))
+    }
+
     /// Bytes before the first chunk.
     pub fn top_bytes(&self) -> u64 {
         let header = self.header.as_ref().map_or(0, |header| header.raw().len());

@@ -6,7 +6,6 @@ mod check;
 mod escape;
 mod help;
 mod json;
-mod magic;
 mod names;
 mod plan;
 mod progress;

@@ -234,6 +234,9 @@ impl<'a> Framer<'a> {
             &self.control.waker,
         )
         .map_err(|error| failed(0, Reason::Open(error)))?;
+        let settled = input.settle();
+        let compression = settled.map_err(|error| failed(0, error.into()))?;
+        let note = input.note(&name, compression);
         let top = top::read(&mut input, &self.options)
             .map_err(|(offset, reason)| failed(offset, reason))?;
         let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
@@ -246,6 +249,7 @@ impl<'a> Framer<'a> {
             header: top.header,
             top_lines: top_lines as u64,
             watch: Mutex::new(input.watch()),
+            note,
             name,
         };
         Ok(Current {

@@ -6,12 +6,16 @@
 //!
 //! A regular file is processed up to the length it had when it was opened. A [`Watch`] tells the ordered stage
 //! whether it was changed meanwhile.
+//!
+//! Compressed inputs are unpacked on the way ([`decode`]); from there on their bytes, and offsets, are those unpacked.
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 mod bytes;
+mod decode;
 #[cfg(unix)]
 #[allow(unsafe_code)]
 mod mapped;
@@ -19,6 +23,7 @@ mod recycler;
 mod regular;
 mod source;
 mod stream;
+mod tap;
 mod waker;
 mod watch;
 
@@ -26,6 +31,7 @@ mod watch;
 mod tests;
 
 pub(crate) use bytes::Bytes;
+pub(crate) use decode::Compression;
 #[cfg(unix)]
 pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads};
 #[cfg(unix)]
@@ -36,10 +42,12 @@ pub use source::Source;
 pub(crate) use waker::Waker;
 pub(crate) use watch::{Grown, Watch};
 
+use decode::Unpacked;
 #[cfg(unix)]
 use mapped::{Mapped, map_pages};
 use source::Opened;
-use stream::{Feed, Stream};
+use stream::Stream;
+use tap::{Feed, Raw, Tap};
 
 /// How an input is opened.
 #[derive(Debug, Clone)]
@@ -51,6 +59,8 @@ pub(crate) struct OpenOptions {
     pub window: usize,
     /// Bytes of the buffer that a stream is read into, made larger when one record needs it.
     pub block: usize,
+    /// Unpack compressed inputs; a decoder may take so much memory for its window.
+    pub decoder: Option<usize>,
 }
 
 /// What [`Input::more`] achieved.
@@ -111,6 +121,7 @@ impl From<io::Error> for InputError {
 pub(crate) struct Input<'a> {
     way: Way<'a>,
     watch: Option<Watch>,
+    decodes: bool,
     recycler: Arc<Recycler>,
     waker: Waker,
     #[cfg(unix)]
@@ -132,49 +143,75 @@ impl<'a> Input<'a> {
         recycler: &Arc<Recycler>,
         waker: &Waker,
     ) -> io::Result<Input<'a>> {
-        #[cfg(unix)]
         let name = origin.name();
         let opened = origin.open()?;
-        let stream = |feed| {
+        let stream = |tap: Box<dyn Tap + 'a>| {
             Way::Stream(Stream::new(
-                feed,
+                tap,
                 0,
                 options.block,
                 recycler.clone(),
                 waker.clone(),
             ))
         };
+        let raw = |feed| Raw::new(feed, 0, waker.clone());
+        // What it is shows when it is read.
+        let unknown = |feed| match options.decoder {
+            Some(memory) => stream(Box::new(Unpacked::new(raw(feed), &name, memory))),
+            None => stream(Box::new(raw(feed))),
+        };
         let (way, watch) = match opened {
             Opened::Regular(regular) => match Watch::new(regular.clone()) {
-                Ok(watch) => {
-                    #[cfg(unix)]
-                    let way = if options.map {
-                        Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
-                    } else {
-                        stream(Feed::Regular(regular))
+                Ok(mut watch) => {
+                    let way = match options.decoder {
+                        Some(memory) if decode::is_for_decoder(watch.first(), &name) => {
+                            let raw = raw(Feed::Regular(regular)).noting(Some(watch.decoded()));
+                            stream(Box::new(Unpacked::new(raw, &name, memory)))
+                        }
+                        #[cfg(unix)]
+                        _ if options.map => {
+                            Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
+                        }
+                        _ => stream(Box::new(raw(Feed::Regular(regular)))),
                     };
-                    #[cfg(not(unix))]
-                    let way = stream(Feed::Regular(regular));
                     (way, Some(watch))
                 }
                 // Some file systems of user space call a file regular that can only be read in sequence.
                 Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
-                    (stream(Feed::File(regular.file)), None)
+                    (unknown(Feed::File(regular.file)), None)
                 }
                 Err(error) => return Err(error),
             },
-            Opened::Stream(file) => (stream(Feed::pipe(file)), None),
-            Opened::Reader(reader) => (stream(Feed::Reader(reader)), None),
-            Opened::Slice(bytes) => (stream(Feed::Slice(bytes)), None),
+            Opened::Stream(file) => (unknown(Feed::pipe(file)), None),
+            Opened::Reader(reader) => (unknown(Feed::Reader(reader)), None),
+            Opened::Slice(bytes) => (unknown(Feed::Slice(bytes)), None),
         };
         Ok(Input {
             way,
             watch,
+            decodes: options.decoder.is_some(),
             recycler: recycler.clone(),
             waker: waker.clone(),
             #[cfg(unix)]
             block: options.block,
         })
+    }
+
+    /// Waits until it is known how the input is compressed: while its first bytes may become a magic.
+    pub fn settle(&mut self) -> Result<Option<Compression>, InputError> {
+        match &mut self.way {
+            #[cfg(unix)]
+            Way::Mapped(_) => Ok(None),
+            Way::Stream(stream) => stream.settle(),
+        }
+    }
+
+    /// What to say about a file whose name and content disagree.
+    pub fn note(&self, name: &Path, compression: Option<Compression>) -> Option<String> {
+        let looked = self.decodes && self.watch.is_some();
+        looked
+            .then(|| decode::disagree(name, compression))
+            .flatten()
     }
 
     /// The unframed bytes at hand.
@@ -230,8 +267,10 @@ impl<'a> Input<'a> {
     #[cfg(unix)]
     fn read_instead(&mut self) {
         if let Way::Mapped(mapped) = &self.way {
+            let feed = Feed::Regular(mapped.regular().clone());
+            let raw = Raw::new(feed, mapped.offset(), self.waker.clone());
             self.way = Way::Stream(Stream::new(
-                Feed::Regular(mapped.regular().clone()),
+                Box::new(raw),
                 mapped.offset(),
                 self.block,
                 self.recycler.clone(),

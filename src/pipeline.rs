@@ -286,6 +286,7 @@ impl Settings {
                 map: self.memory_map,
                 window: self.window(),
                 block: self.block(),
+                decoder: self.decompress.then_some(self.decoder_memory),
             },
             max_record_size: self.max_record_size,
             limit: self.limit,

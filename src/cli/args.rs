@@ -136,6 +136,21 @@ pub struct InputArgs {
     /// Read the inputs instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub no_mmap: bool,
+    /// Unpack compressed inputs: gzip, zstd, bzip2 and xz, told by their first bytes, whatever the name says
+    ///
+    /// All members, frames and streams of a file are read, zero bytes after the last are padding. Input that is cut
+    /// short, damaged or followed by anything else ends the run. An input whose name promises a compression, such as
+    /// x.csv.gz, must have one or be text.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Input"
+    )]
+    pub decompress: DecompressArg,
+    /// The most memory that a decoder's window may take [default: 128MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Input")]
+    pub decoder_memory: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -219,6 +234,15 @@ pub enum FormatArg {
     Nul,
 }
 
+/// `--decompress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DecompressArg {
+    /// What is compressed
+    Auto,
+    /// Nothing: compressed bytes are records like any others
+    None,
+}
+
 /// `--on-error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
@@ -279,7 +303,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --decompress none --decoder-memory 1G --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -293,6 +317,8 @@ mod tests {
         );
         assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
+        assert_eq!(args.input.decompress, DecompressArg::None);
+        assert_eq!(args.input.decoder_memory, Some(1 << 30));
         assert_eq!(args.run.threads, 64);
         assert_eq!(args.run.memory, Some(16 << 20));
         assert_eq!(

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use inorder::{Builder, Format, OnError, Pipeline, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
-    RunArgs, ShowArgs,
+    CatArgs, CheckArgs, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs,
+    ProgressArg, RunArgs, ShowArgs,
 };
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
 use super::work::Work;
-use super::{magic, same, streams};
+use super::{same, streams};
 
 /// What every command that reads records does.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Plan {
     pub limit: Option<u64>,
     pub skip_lines: u64,
     pub map: bool,
+    pub decompress: bool,
+    pub decoder_memory: Option<usize>,
     pub output_header: bool,
     pub skip_failed: bool,
     pub run: RunArgs,
@@ -121,6 +123,8 @@ impl Plan {
             limit: input.limit,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
+            decompress: input.decompress == DecompressArg::Auto,
+            decoder_memory: input.decoder_memory,
             output_header: true,
             skip_failed: false,
             run,
@@ -168,7 +172,7 @@ impl Plan {
         if self.inputs.contains(&InputName::Stdin) {
             streams::need_input()?;
         }
-        magic::refuse_compressed(&self.inputs)
+        Ok(())
     }
 
     /// The library's pipeline for this plan, but for its observer.
@@ -179,6 +183,7 @@ impl Plan {
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
             .sequential(self.run.sequential)
+            .decompress(self.decompress)
             .on_error(if self.skip_failed {
                 OnError::Skip
             } else {
@@ -195,6 +200,9 @@ impl Plan {
         }
         if let Some(bytes) = self.run.max_record_size {
             builder = builder.max_record_size(bytes);
+        }
+        if let Some(bytes) = self.decoder_memory {
+            builder = builder.decoder_memory(bytes);
         }
         if let Some(records) = self.limit {
             builder = builder.limit(records);

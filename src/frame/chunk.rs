@@ -42,6 +42,8 @@ pub(crate) struct InputInfo {
     pub preamble: Vec<u8>,
     /// LF bytes in the preamble and the header.
     pub top_lines: u64,
+    /// Something worth knowing about the input.
+    pub note: Option<String>,
     /// `None`: it can't be looked at, or needs not be any more.
     pub watch: Mutex<Option<Watch>>,
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::decode::Compression;
 use super::regular::{Regular, State};
 
 /// Where records come from: files, standard input, a reader, or bytes at hand.
@@ -136,6 +137,26 @@ impl<'a> Origin<'a> {
             Origin::Reader(_) | Origin::Bytes(_) => {}
         }
         Ok(())
+    }
+
+    /// Whether the input, as far as that can be told without taking anything from it, is compressed.
+    pub fn is_compressed(&self) -> bool {
+        let mut start = Vec::new();
+        let start = match self {
+            Origin::Path(path) if path.metadata().is_ok_and(|data| data.is_file()) => {
+                let read = File::open(path).and_then(|file| {
+                    file.take(Compression::LONGEST as u64)
+                        .read_to_end(&mut start)
+                });
+                match read {
+                    Ok(_) => start.as_slice(),
+                    Err(_) => &[],
+                }
+            }
+            Origin::Bytes(bytes) => bytes,
+            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) => &[],
+        };
+        Compression::of_start(start).is_some()
     }
 
     pub(super) fn open(self) -> io::Result<Opened<'a>> {

@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub on_error: OnError,
     pub sequential: bool,
     pub memory_map: bool,
+    pub decompress: bool,
+    pub decoder_memory: usize,
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -63,6 +65,8 @@ impl Default for Builder {
                 on_error: OnError::Stop,
                 sequential: false,
                 memory_map: false,
+                decompress: false,
+                decoder_memory: 128 << 20,
                 observer: None,
             },
         }
@@ -139,6 +143,22 @@ impl Builder {
     /// What happens when a record fails. Default: [`OnError::Stop`].
     pub fn on_error(mut self, on_error: OnError) -> Builder {
         self.settings.on_error = on_error;
+        self
+    }
+
+    /// Whether inputs that begin as gzip, zstd, bzip2 or xz files do are unpacked, all their members, frames and streams. Default:
+    /// no; bytes are left alone. Each format is a feature of the crate; input in one whose feature is off is an error, and so is
+    /// input that is cut short, damaged or followed by anything but zero bytes, an input whose name promises a compression and
+    /// that has neither that nor text in it, and one that is empty under such a name. Offsets are those of the unpacked bytes.
+    pub fn decompress(mut self, decompress: bool) -> Builder {
+        self.settings.decompress = decompress;
+        self
+    }
+
+    /// Most bytes that the window of a decoder may take, for zstd rounded down to a power of two; input that needs more is an
+    /// error. Default: 128 MiB, which is the most that `zstd` and `xz` ask for unless they are told to.
+    pub fn decoder_memory(mut self, bytes: usize) -> Builder {
+        self.settings.decoder_memory = bytes;
         self
     }
 
@@ -259,6 +279,8 @@ impl std::fmt::Debug for Settings {
             .field("on_error", &self.on_error)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)
+            .field("decompress", &self.decompress)
+            .field("decoder_memory", &self.decoder_memory)
             .finish_non_exhaustive()
     }
 }

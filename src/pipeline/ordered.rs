@@ -248,6 +248,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
         self.progress.input = info.index;
+        if let Some(note) = &info.note {
+            self.note(note.clone());
+        }
         Ok(true)
     }
 
@@ -282,6 +285,13 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
         if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
             return messages::output_closed(self.output.name());
+        }
+        // Compressed bytes that make no sense may be those of a file that was changed.
+        if matches!(error.reason, Reason::Read(_))
+            && self.inputs.is_at(error.index)
+            && let Err(changed) = self.inputs.check()
+        {
+            return changed;
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)

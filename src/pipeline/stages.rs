@@ -73,7 +73,10 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&buffers),
             Arc::clone(&control),
         );
-        let total_bytes = origins.iter().map(size_of).sum();
+        let total_bytes = origins
+            .iter()
+            .map(|origin| size_of(origin, settings.decompress))
+            .sum();
         let framer = Framer::new(
             origins,
             settings.frame_options(),
@@ -130,8 +133,11 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of an input, if it is a regular file.
-fn size_of(origin: &Origin<'_>) -> Option<u64> {
+/// The size of an input, if it is known: that of a regular file that is not compressed.
+fn size_of(origin: &Origin<'_>, decompress: bool) -> Option<u64> {
+    if decompress && origin.is_compressed() {
+        return None;
+    }
     match origin {
         Origin::Path(path) => {
             let data = path.metadata().ok()?;

@@ -10,6 +10,7 @@ mod testenv;
 mod cases;
 mod changing;
 mod command;
+mod compressed;
 mod figures;
 mod input;
 mod output;

@@ -17,7 +17,7 @@ pub(crate) use settings::BufferSettings;
 use crate::format::Dialect;
 use crate::frame::fields;
 use crate::input::Bytes;
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::record::Record;
 use settings::size_class;
 use spill::Spill;
@@ -336,7 +336,7 @@ impl Buffer {
     }
 
     /// Writes everything in its order.
-    pub(crate) fn write_to(&mut self, output: &mut Output<'_>) -> Result<(), OutputError> {
+    pub(crate) fn write_to(&mut self, output: &mut Outlet<'_>) -> Result<(), OutputError> {
         let spilled = self.spill.len;
         if let Some(file) = &mut self.spill.file {
             file.seek(SeekFrom::Start(0))

@@ -1,7 +1,7 @@
 //! Ending a run early: from outside by a [`StopHandle`], from inside when it fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::error::{Error, ErrorKind};
 use crate::input::Waker;
@@ -52,7 +52,7 @@ impl StopHandle {
             waker: Waker::default(),
             stopped: AtomicBool::new(false),
             cut_short: AtomicBool::new(false),
-            order: OnceLock::new(),
+            stops: Mutex::new(Vec::new()),
         });
         let mut runs = lock(&self.0.runs);
         runs.retain(|run| run.strong_count() > 0);
@@ -75,10 +75,10 @@ pub(crate) struct Control {
     stopped: AtomicBool,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
-    order: OnceLock<Arc<dyn Stop>>,
+    stops: Mutex<Vec<Arc<dyn Stop>>>,
 }
 
-/// The ordered stage's waits, which a stop ends.
+/// A part of the run whose waits a stop ends.
 pub(crate) trait Stop: Send + Sync {
     fn stop(&self);
 }
@@ -88,8 +88,9 @@ impl Control {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.waker.wake();
-        if let Some(order) = self.order.get() {
-            order.stop();
+        let stops = lock(&self.stops).clone();
+        for part in stops {
+            part.stop();
         }
     }
 
@@ -124,13 +125,11 @@ impl Control {
         self.handle.0.drain.load(Ordering::SeqCst)
     }
 
-    pub fn set_order(&self, order: Arc<dyn Stop>) {
-        // A run has one order.
-        let _ = self.order.set(order);
-        if self.stopped.load(Ordering::SeqCst)
-            && let Some(order) = self.order.get()
-        {
-            order.stop();
+    /// From now on this stops with the run.
+    pub fn stops_too(&self, part: Arc<dyn Stop>) {
+        lock(&self.stops).push(Arc::clone(&part));
+        if self.stopped.load(Ordering::SeqCst) {
+            part.stop();
         }
     }
 }

@@ -69,6 +69,8 @@ pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
 pub use output::Sink;
+#[cfg(any(feature = "gzip", feature = "zstd"))]
+pub use output::{Compress, LevelError};
 pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started};

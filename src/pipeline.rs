@@ -15,6 +15,7 @@ mod builder;
 mod inputs;
 mod messages;
 mod ordered;
+mod packing;
 mod parallel;
 mod records;
 mod stage;

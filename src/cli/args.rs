@@ -165,6 +165,15 @@ pub struct OutputArgs {
     /// Write no header
     #[arg(long)]
     pub no_output_header: bool,
+    /// How the output is compressed; auto goes by its name: .gz, .zst
+    ///
+    /// Each MiB of the output is a gzip member or zstd frame of its own, compressed on all cores; the compressed bytes
+    /// depend on the output and the level alone. The output of a live stream comes a MiB at a time.
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub compress: CompressArg,
+    /// The level of compression: 0 to 12 for gzip, 1 to 22 for zstd [default: 6, 3]
+    #[arg(long, value_name = "N")]
+    pub level: Option<i32>,
 }
 
 #[derive(Debug, Args)]
@@ -243,6 +252,19 @@ pub enum DecompressArg {
     None,
 }
 
+/// `--compress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompressArg {
+    /// As the output's name says
+    Auto,
+    /// Not at all
+    None,
+    /// gzip members
+    Gzip,
+    /// zstd frames
+    Zstd,
+}
+
 /// `--on-error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
@@ -303,7 +325,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --decompress none --decoder-memory 1G --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --decompress none --decoder-memory 1G --no-output-header --compress gzip --level 9 --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -327,6 +349,10 @@ mod tests {
         );
         assert_eq!(args.run.max_record_size, Some(1 << 20));
         assert!(args.run.sequential);
+        assert_eq!(
+            (args.output.compress, args.output.level),
+            (CompressArg::Gzip, Some(9))
+        );
         assert_eq!(args.show.progress, ProgressArg::Always);
     }
 

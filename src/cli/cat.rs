@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use inorder::{BoxError, Buffer, Chunk, ChunkError, Failure, Process, Record, Sink};
+use inorder::{BoxError, Buffer, Chunk, ChunkError, Failure, Process, Record};
 
 use super::args::FormatArg;
 use super::escape;
-use super::names::OutputName;
 use super::plan::CatPlan;
 use super::run::{self, OnFailure};
 use super::status::Status;
@@ -18,10 +17,7 @@ const SHOWN_FAILURES: u64 = 10;
 
 /// Runs `cat`.
 pub fn cat(plan: &CatPlan, voice: &mut Voice) -> anyhow::Result<Status> {
-    let sink = match &plan.output {
-        OutputName::Stdout => Sink::stdout(),
-        OutputName::Path(path) => Sink::file(path),
-    };
+    let sink = plan.plan.sink(&plan.output);
     let process = Cat {
         work: &plan.work,
         lines: plan.plan.format_name == FormatArg::Lines,

@@ -4,11 +4,11 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Format, OnError, Pipeline, Source};
+use inorder::{Builder, Compress, Format, OnError, Pipeline, Sink, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs,
-    ProgressArg, RunArgs, ShowArgs,
+    CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
+    OutputArgs, ProgressArg, RunArgs, ShowArgs,
 };
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
@@ -28,6 +28,7 @@ pub struct Plan {
     pub decompress: bool,
     pub decoder_memory: Option<usize>,
     pub output_header: bool,
+    pub compress: Option<Compress>,
     pub skip_failed: bool,
     pub run: RunArgs,
     pub progress: ProgressArg,
@@ -126,6 +127,7 @@ impl Plan {
             decompress: input.decompress == DecompressArg::Auto,
             decoder_memory: input.decoder_memory,
             output_header: true,
+            compress: None,
             skip_failed: false,
             run,
             progress: show.progress,
@@ -144,6 +146,7 @@ impl Plan {
     ) -> anyhow::Result<OutputName> {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
+        self.compress = compression(&name, output.compress, output.level)?;
         self.skip_failed = failures.on_error == OnErrorArg::Skip;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
@@ -213,6 +216,18 @@ impl Plan {
         builder
     }
 
+    /// The library's sink for a result of that name.
+    pub fn sink(&self, name: &OutputName) -> Sink<'static> {
+        let sink = match name {
+            OutputName::Stdout => Sink::stdout(),
+            OutputName::Path(path) => Sink::file(path),
+        };
+        match self.compress {
+            Some(compress) => sink.compress(compress),
+            None => sink,
+        }
+    }
+
     /// The library's source for this plan.
     pub fn source(&self) -> Source<'static> {
         let none = Source::files(std::iter::empty::<PathBuf>());
@@ -222,6 +237,44 @@ impl Plan {
                 InputName::Path(path) => Source::file(path),
             })
         })
+    }
+}
+
+/// How a result of that name is compressed.
+fn compression(
+    name: &OutputName,
+    typed: CompressArg,
+    level: Option<i32>,
+) -> anyhow::Result<Option<Compress>> {
+    let compress = match typed {
+        CompressArg::None => None,
+        CompressArg::Gzip => Some(Compress::gzip()),
+        CompressArg::Zstd => Some(Compress::zstd()),
+        CompressArg::Auto => by_name(name)?,
+    };
+    match (compress, level) {
+        (Some(compress), Some(level)) => {
+            let leveled = compress.level(level);
+            Ok(Some(leveled.map_err(|error| usage(error.to_string()))?))
+        }
+        (None, Some(_)) => Err(usage(
+            "--level is for compressed output: add --compress gzip or zstd",
+        )),
+        (compress, None) => Ok(compress),
+    }
+}
+
+/// How the name of a result says that it is compressed.
+fn by_name(name: &OutputName) -> anyhow::Result<Option<Compress>> {
+    let extension = name.path().and_then(|path| path.extension());
+    let extension = extension.map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("gz" | "gzip") => Ok(Some(Compress::gzip())),
+        Some("zst" | "zstd") => Ok(Some(Compress::zstd())),
+        Some(other @ ("bz2" | "xz" | "bgz" | "bgzf")) => Err(usage(format!(
+            "{other} can't be written: only gzip and zstd can; --compress none writes plain bytes under this name"
+        ))),
+        _ => Ok(None),
     }
 }
 
@@ -278,6 +331,33 @@ pub mod tests {
             Format::tsv().quote(Some(b'"'))
         );
         assert!(cat("inorder cat -d ; a.txt -o out").is_err());
+    }
+
+    #[test]
+    fn the_name_of_the_output_decides_its_compression() {
+        let compress = |line| cat(line).map(|cat| cat.plan.compress);
+        let gzip = Some(Compress::gzip());
+        assert_eq!(compress("inorder cat a -o b.csv.GZ").unwrap(), gzip);
+        assert_eq!(
+            compress("inorder cat a -o b --compress gzip").unwrap(),
+            gzip
+        );
+        assert_eq!(
+            compress("inorder cat a -o b.gz --compress none").unwrap(),
+            None
+        );
+        assert_eq!(compress("inorder cat a.gz -o b").unwrap(), None);
+        assert_eq!(
+            compress("inorder cat a -o b.zst --level 9").unwrap(),
+            Compress::zstd().level(9).ok()
+        );
+        for line in [
+            "inorder cat a -o b.xz",
+            "inorder cat a -o b --level 3",
+            "inorder cat a -o b.gz --level 13",
+        ] {
+            assert!(compress(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, RecordFailure, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Failure, Observer, Progress};
@@ -19,7 +19,7 @@ use crate::summary::Summary;
 /// Writes the results. It alone knows how many lines and records came before a chunk.
 pub(crate) struct Ordered<'o, P: Process> {
     process: P,
-    output: Output<'o>,
+    output: Outlet<'o>,
     observer: Option<Arc<dyn Observer>>,
     run: RunState,
     summary: Summary,
@@ -39,7 +39,7 @@ pub(crate) enum Verdict {
 impl<'o, P: Process> Ordered<'o, P> {
     pub fn new(
         process: P,
-        output: Output<'o>,
+        output: Outlet<'o>,
         observer: Option<Arc<dyn Observer>>,
         opened: OpenedInputs,
         control: Arc<Control>,
@@ -55,6 +55,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             inputs: Inputs::new(opened),
             control,
         }
+    }
+
+    /// Where it writes.
+    pub fn outlet(&mut self) -> &mut Outlet<'o> {
+        &mut self.output
     }
 
     pub fn observer(&self) -> Option<&dyn Observer> {
@@ -344,6 +349,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
         match self.inputs.check() {
+            Ok(()) if error.is_stopped() => messages::stopped(),
             Ok(()) => output_error(error),
             Err(changed) => changed,
         }

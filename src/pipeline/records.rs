@@ -149,7 +149,7 @@ impl<T: Send + 'static> Values<T> {
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);
         let take = |values: Option<&mut Vec<T>>| values.map(std::mem::take).unwrap_or_default();
-        let stage = Stage::new(&settings, &stages.control, work, size, take);
+        let stage = Stage::new(&settings, &stages.control, work, size, take, None);
         let order = Arc::clone(&stage.order);
         let control = Arc::clone(&stages.control);
         let (hand_over, startable) = channel();

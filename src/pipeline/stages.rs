@@ -14,7 +14,7 @@ use crate::frame::Framer;
 #[cfg(unix)]
 use crate::input::{GuardedTemporary, guard_temporary};
 use crate::input::{Origin, Recycler, Source};
-use crate::output::{Output, Sink};
+use crate::output::{Outlet, Output, Sink};
 use crate::pool::Work;
 use crate::process::Process;
 use crate::progress::Started;
@@ -42,6 +42,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let control = stop.enroll();
         let origins = source.inputs();
         check_origins(&origins)?;
+        let compress = sink.compression();
         let output = Output::open(sink).map_err(output_error)?;
         #[cfg(unix)]
         if let Some(fd) = output.closed_fd() {
@@ -86,7 +87,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let observer = settings.observer.clone();
         let ordered = Ordered::new(
             process,
-            output,
+            Outlet::new(output, compress),
             observer,
             framer.opened(),
             Arc::clone(&control),

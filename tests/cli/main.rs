@@ -14,6 +14,7 @@ mod compressed;
 mod figures;
 mod input;
 mod output;
+mod packed;
 mod publish;
 mod resources;
 mod voice;

@@ -14,11 +14,13 @@ use serde::Serialize;
 pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
+use crate::error::BoxError;
 use crate::format::Dialect;
 use crate::frame::fields;
 use crate::input::Bytes;
 use crate::output::{Outlet, OutputError};
 use crate::record::Record;
+use crate::text::Transcoder;
 use settings::size_class;
 use spill::Spill;
 
@@ -47,6 +49,7 @@ pub struct Buffer {
     end_len: usize,
     mark: Option<Mark>,
     note: Vec<u8>,
+    transcoder: Option<Transcoder>,
     settings: Arc<BufferSettings>,
 }
 
@@ -79,6 +82,7 @@ impl Buffer {
             end_len: 0,
             mark: None,
             note: Vec::new(),
+            transcoder: settings.encoding.map(Transcoder::new),
             settings,
         }
     }
@@ -86,6 +90,9 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
+        if self.transcoder.is_some() {
+            return self.push(record.raw);
+        }
         match self.place_of(record.raw) {
             Some(place) if self.run.end == place.start && !self.run.is_empty() => {
                 self.run.end = place.end;
@@ -102,7 +109,7 @@ impl Buffer {
     #[inline]
     pub fn line(&mut self, content: &[u8]) {
         self.settle_run();
-        self.own.extend_from_slice(content);
+        self.add(content);
         self.push_end();
     }
 
@@ -119,8 +126,17 @@ impl Buffer {
         F: AsRef<[u8]>,
     {
         self.settle_run();
-        fields::write_row(&mut self.own, self.settings.dialect, row)
-            .map_err(|field| RowError { field })?;
+        let dialect = self.settings.dialect;
+        let written = match &mut self.transcoder {
+            None => fields::write_row(&mut self.own, dialect, row),
+            Some(transcoder) => {
+                let mut text = Vec::new();
+                let written = fields::write_row(&mut text, dialect, row);
+                transcoder.push(&text, &mut self.own);
+                written
+            }
+        };
+        written.map_err(|field| RowError { field })?;
         self.push_end();
         Ok(())
     }
@@ -179,15 +195,24 @@ impl Buffer {
     }
 
     #[inline]
+    fn add(&mut self, bytes: &[u8]) {
+        match &mut self.transcoder {
+            None => self.own.extend_from_slice(bytes),
+            Some(transcoder) => transcoder.push(bytes, &mut self.own),
+        }
+    }
+
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.settle_run();
-        self.own.extend_from_slice(bytes);
+        self.add(bytes);
         self.spill_if_large();
     }
 
     #[inline]
     fn push_end(&mut self) {
-        self.own.extend_from_slice(&self.end[..self.end_len]);
+        let end = self.end;
+        self.add(&end[..self.end_len]);
         self.spill_if_large();
     }
 
@@ -252,9 +277,21 @@ impl Buffer {
         self.mark.take().map(|mark| mark.index)
     }
 
+    /// What was written so far must be whole text of the output's encoding.
+    #[inline]
+    pub(crate) fn settle_text(&mut self) -> Result<(), BoxError> {
+        match &mut self.transcoder {
+            None => Ok(()),
+            Some(transcoder) => Ok(transcoder.settle(&mut self.own)?),
+        }
+    }
+
     /// Takes back what the record at work has written, and says which it was.
     pub(crate) fn take_back(&mut self) -> Option<Mark> {
         let mark = self.mark.take()?;
+        if let Some(transcoder) = &mut self.transcoder {
+            transcoder.reset();
+        }
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
         if mark.own >= self.spill.len {
@@ -290,6 +327,11 @@ impl Buffer {
     pub(crate) fn gap(&mut self, range: Range<usize>) {
         if range.is_empty() || !self.settings.blank_lines {
             return;
+        }
+        if self.transcoder.is_some()
+            && let Some(input) = self.input.clone()
+        {
+            return self.push(&input[range]);
         }
         if self.run.end == range.start && !self.run.is_empty() {
             self.run.end = range.end;

@@ -44,6 +44,8 @@ pub enum FailureKind {
     Work,
     /// The work panicked.
     Panic,
+    /// The record has bytes that mean nothing in the input's encoding, or its result can't be written in the output's.
+    Encoding,
 }
 
 impl fmt::Display for FailureKind {
@@ -52,6 +54,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Parse => "malformed",
             FailureKind::Work => "failed",
             FailureKind::Panic => "panicked",
+            FailureKind::Encoding => "wrongly encoded",
         })
     }
 }

@@ -27,6 +27,7 @@ use crate::control::Control;
 use crate::format::{Format, Framing};
 use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
 use crate::sync::{Mutex, lock};
+use crate::text::MARK;
 use scan::{Scanner, Want};
 
 /// What the framer needs to know.
@@ -39,6 +40,8 @@ pub(crate) struct FrameOptions {
     pub skip_lines: u64,
     /// Chunks have a fixed size.
     pub fixed: bool,
+    /// A byte order mark that was taken off the first input is passed on.
+    pub keeps_mark: bool,
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
@@ -124,10 +127,13 @@ impl<'a> Framer<'a> {
     /// Opens the first input, and further ones until a header is found, if the format has one.
     pub fn open_first(&mut self) -> Result<Opening, FrameError> {
         self.open_next()?;
-        let preamble = self
-            .current
-            .as_ref()
-            .map_or_else(Vec::new, |current| current.info.preamble.clone());
+        let mut preamble = Vec::new();
+        if let Some(current) = &self.current {
+            if self.options.keeps_mark && current.input.had_mark() {
+                preamble.extend_from_slice(MARK);
+            }
+            preamble.extend_from_slice(&current.info.preamble);
+        }
         while self.options.format.header && self.header.is_none() && self.open_next()? {}
         let lacks_end = match self.header.as_deref() {
             Some(InputInfo {
@@ -240,6 +246,9 @@ impl<'a> Framer<'a> {
         let top = top::read(&mut input, &self.options)
             .map_err(|(offset, reason)| failed(offset, reason))?;
         let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
+        if let Some(malformed) = input.malformed_before(input.offset()).pop() {
+            return Err(failed(0, Reason::HeaderMalformed(malformed)));
+        }
         let top_lines =
             memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
         let info = InputInfo {
@@ -250,6 +259,7 @@ impl<'a> Framer<'a> {
             top_lines: top_lines as u64,
             watch: Mutex::new(input.watch()),
             note,
+            encoding: self.options.open.encoding,
             name,
         };
         Ok(Current {
@@ -294,8 +304,11 @@ impl<'a> Framer<'a> {
             }
             let front = current.input.front();
             if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
+                let offset = current.input.offset();
+                let malformed = current.input.malformed_before(offset + cut.len as u64);
                 let mut framed = Framed {
-                    offset: current.input.offset(),
+                    offset,
+                    malformed,
                     bytes: current.input.take(cut.len),
                     added: 0,
                     first: current.records,
@@ -404,3 +417,6 @@ fn same_header(first: &Arc<InputInfo>, other: &InputInfo) -> Result<(), FrameErr
         _ => Ok(()),
     }
 }
+
+#[cfg(all(test, feature = "encoding"))]
+mod tests;

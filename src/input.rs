@@ -14,6 +14,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::text::Encoding;
+
 mod bytes;
 mod decode;
 #[cfg(unix)]
@@ -24,6 +26,7 @@ mod regular;
 mod source;
 mod stream;
 mod tap;
+mod text;
 mod waker;
 mod watch;
 
@@ -39,6 +42,7 @@ pub(crate) use mapped::guard::{GuardedTemporary, guard_temporary};
 pub(crate) use recycler::Recycler;
 pub(crate) use source::Origin;
 pub use source::Source;
+pub(crate) use text::Malformed;
 pub(crate) use waker::Waker;
 pub(crate) use watch::{Grown, Watch};
 
@@ -48,6 +52,7 @@ use mapped::{Mapped, map_pages};
 use source::Opened;
 use stream::Stream;
 use tap::{Feed, Raw, Tap};
+use text::Told;
 
 /// How an input is opened.
 #[derive(Debug, Clone)]
@@ -61,6 +66,8 @@ pub(crate) struct OpenOptions {
     pub block: usize,
     /// Unpack compressed inputs; a decoder may take so much memory for its window.
     pub decoder: Option<usize>,
+    /// The encoding of the text, which is decoded to UTF-8.
+    pub encoding: Option<Encoding>,
 }
 
 /// What [`Input::more`] achieved.
@@ -122,6 +129,7 @@ pub(crate) struct Input<'a> {
     way: Way<'a>,
     watch: Option<Watch>,
     decodes: bool,
+    told: Told,
     recycler: Arc<Recycler>,
     waker: Waker,
     #[cfg(unix)]
@@ -145,7 +153,13 @@ impl<'a> Input<'a> {
     ) -> io::Result<Input<'a>> {
         let name = origin.name();
         let opened = origin.open()?;
+        let told = Told::default();
         let stream = |tap: Box<dyn Tap + 'a>| {
+            #[cfg(feature = "encoding")]
+            let tap = match options.encoding {
+                Some(encoding) => Box::new(text::Text::new(tap, encoding, told.clone())),
+                None => tap,
+            };
             Way::Stream(Stream::new(
                 tap,
                 0,
@@ -168,6 +182,10 @@ impl<'a> Input<'a> {
                             let raw = raw(Feed::Regular(regular)).noting(Some(watch.decoded()));
                             stream(Box::new(Unpacked::new(raw, &name, memory)))
                         }
+                        _ if options.encoding.is_some() => {
+                            let raw = raw(Feed::Regular(regular)).noting(Some(watch.decoded()));
+                            stream(Box::new(raw))
+                        }
                         #[cfg(unix)]
                         _ if options.map => {
                             Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
@@ -189,6 +207,7 @@ impl<'a> Input<'a> {
         Ok(Input {
             way,
             watch,
+            told,
             decodes: options.decoder.is_some(),
             recycler: recycler.clone(),
             waker: waker.clone(),
@@ -204,6 +223,16 @@ impl<'a> Input<'a> {
             Way::Mapped(_) => Ok(None),
             Way::Stream(stream) => stream.settle(),
         }
+    }
+
+    /// The places before this offset whose bytes meant nothing in the input's encoding, which were not taken before.
+    pub fn malformed_before(&self, end: u64) -> Vec<Malformed> {
+        self.told.take_before(end)
+    }
+
+    /// Whether a byte order mark was taken off.
+    pub fn had_mark(&self) -> bool {
+        self.told.mark()
     }
 
     /// What to say about a file whose name and content disagree.

@@ -43,6 +43,7 @@ mod process;
 mod progress;
 mod summary;
 mod sync;
+mod text;
 
 mod buffer;
 mod record;
@@ -76,6 +77,8 @@ pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started};
 pub use record::{Fields, Header, Record};
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
+#[cfg(feature = "encoding")]
+pub use text::Encoding;
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};
 
 /// The README's code is tested.

@@ -288,11 +288,13 @@ impl Settings {
                 window: self.window(),
                 block: self.block(),
                 decoder: self.decompress.then_some(self.decoder_memory),
+                encoding: self.encoding,
             },
             max_record_size: self.max_record_size,
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
+            keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod failure;
+mod malformed;
 mod worker;
 
 pub(crate) use failure::{Ended, RecordFailure, panicked};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use inorder::Encoding;
 
 use super::help;
 use super::units;
@@ -136,6 +137,13 @@ pub struct InputArgs {
     /// Read the inputs instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub no_mmap: bool,
+    /// The encoding of the inputs' text, by its WHATWG label: utf-16le, windows-1252 [default: bytes are left alone]
+    ///
+    /// The text is decoded before it is cut into records; commands and filters see UTF-8, offsets are of the decoded text.
+    /// A byte order mark is taken off, and written again if the output has the same encoding. A record with bytes that
+    /// mean nothing fails.
+    #[arg(long, value_name = "NAME", value_parser = units::encoding, help_heading = "Input")]
+    pub encoding: Option<Encoding>,
     /// Unpack compressed inputs: gzip, zstd, bzip2 and xz, told by their first bytes, whatever the name says
     ///
     /// All members, frames and streams of a file are read, zero bytes after the last are padding. Input that is cut
@@ -171,6 +179,11 @@ pub struct OutputArgs {
     /// depend on the output and the level alone. The output of a live stream comes a MiB at a time.
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub compress: CompressArg,
+    /// The encoding of the output [default: that of the inputs]
+    ///
+    /// A record with a character that it lacks fails.
+    #[arg(long, value_name = "NAME", value_parser = units::encoding)]
+    pub output_encoding: Option<Encoding>,
     /// The level of compression: 0 to 12 for gzip, 1 to 22 for zstd [default: 6, 3]
     #[arg(long, value_name = "N")]
     pub level: Option<i32>,
@@ -325,7 +338,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --decompress none --decoder-memory 1G --no-output-header --compress gzip --level 9 --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --decompress none --decoder-memory 1G --encoding utf-16 --output-encoding latin1 --no-output-header --compress gzip --level 9 --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -340,6 +353,11 @@ mod tests {
         assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
         assert_eq!(args.input.decompress, DecompressArg::None);
+        assert_eq!(args.input.encoding, Encoding::for_label("UTF-16LE"));
+        assert_eq!(
+            args.output.output_encoding,
+            Encoding::for_label("windows-1252")
+        );
         assert_eq!(args.input.decoder_memory, Some(1 << 30));
         assert_eq!(args.run.threads, 64);
         assert_eq!(args.run.memory, Some(16 << 20));
@@ -379,6 +397,8 @@ mod tests {
             "inorder cat --work fib:x",
             "inorder cat --on-error reject",
             "inorder cat --files0-from names x.csv",
+            "inorder cat --encoding utf-99",
+            "inorder cat --encoding replacement",
             "inorder cat --nonsense",
             "inorder check -o out",
             "inorder nonsense",

@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Compress, Format, OnError, Pipeline, Sink, Source};
+use inorder::{Builder, Compress, Encoding, Format, OnError, Pipeline, Sink, Source};
 
 use super::args::{
     CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
@@ -27,6 +27,8 @@ pub struct Plan {
     pub map: bool,
     pub decompress: bool,
     pub decoder_memory: Option<usize>,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
     pub output_header: bool,
     pub compress: Option<Compress>,
     pub skip_failed: bool,
@@ -126,6 +128,8 @@ impl Plan {
             map: !input.no_mmap,
             decompress: input.decompress == DecompressArg::Auto,
             decoder_memory: input.decoder_memory,
+            encoding: input.encoding,
+            output_encoding: None,
             output_header: true,
             compress: None,
             skip_failed: false,
@@ -146,6 +150,7 @@ impl Plan {
     ) -> anyhow::Result<OutputName> {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
+        self.output_encoding = output.output_encoding;
         self.compress = compression(&name, output.compress, output.level)?;
         self.skip_failed = failures.on_error == OnErrorArg::Skip;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
@@ -203,6 +208,12 @@ impl Plan {
         }
         if let Some(bytes) = self.run.max_record_size {
             builder = builder.max_record_size(bytes);
+        }
+        if let Some(encoding) = self.encoding {
+            builder = builder.encoding(encoding);
+        }
+        if let Some(encoding) = self.output_encoding {
+            builder = builder.output_encoding(encoding);
         }
         if let Some(bytes) = self.decoder_memory {
             builder = builder.decoder_memory(bytes);

@@ -1,5 +1,6 @@
 //! A run of whole records: the unit of work.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use crate::control::Control;
 use crate::error::BoxError;
 use crate::format::Framing;
 use crate::frame::spans::{Span, Spans};
-use crate::input::{Bytes, Grown, InputError, Watch};
+use crate::input::{Bytes, Grown, InputError, Malformed, Watch};
 use crate::process::ChunkError;
 use crate::record::{Header, Record};
 use crate::sync::{Mutex, lock};
+use crate::text::{Encoding, Transcoder};
 
 /// A chunk as the reader cut it.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub(crate) struct Framed {
     pub records: u64,
     /// Where the quote stands that the end of the input left open; its record is the last one.
     pub unclosed: Option<usize>,
+    /// Where bytes meant nothing in the input's encoding.
+    pub malformed: Vec<Malformed>,
     pub input: Arc<InputInfo>,
     pub attempt: u32,
 }
@@ -42,6 +46,8 @@ pub(crate) struct InputInfo {
     pub preamble: Vec<u8>,
     /// LF bytes in the preamble and the header.
     pub top_lines: u64,
+    /// Of its text, which was decoded.
+    pub encoding: Option<Encoding>,
     /// Something worth knowing about the input.
     pub note: Option<String>,
     /// `None`: it can't be looked at, or needs not be any more.
@@ -72,6 +78,29 @@ impl Framed {
     /// The bytes that the input has.
     pub fn own_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.added]
+    }
+
+    /// The bytes that a part of the chunk has in the source: decoded text is encoded again, what was malformed is as it was.
+    #[cfg_attr(not(test), allow(dead_code, reason = "for records that are set aside"))]
+    pub fn source(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let text = &self.bytes[range.clone()];
+        let Some(encoding) = self.input.encoding else {
+            return Cow::Borrowed(text);
+        };
+        let mut transcoder = Transcoder::new(encoding);
+        let (mut source, mut done) = (Vec::new(), range.start);
+        for malformed in &self.malformed {
+            let at = (malformed.at - self.offset) as usize;
+            if range.contains(&at) {
+                transcoder.push(&self.bytes[done..at], &mut source);
+                source.extend_from_slice(malformed.bytes());
+                done = at + char::REPLACEMENT_CHARACTER.len_utf8();
+            }
+        }
+        transcoder.push(&self.bytes[done..range.end], &mut source);
+        // Decoded text can be encoded.
+        let _ = transcoder.settle(&mut source);
+        Cow::Owned(source)
     }
 
     /// The whole chunk, for the work.
@@ -163,7 +192,9 @@ impl<'c> Chunk<'c> {
             out.gap(done..place.start);
             done = place.end;
             out.begin(index, place, record.end());
-            work(&record, out).map_err(|error| ChunkError::Record(index, error))?;
+            work(&record, out)
+                .and_then(|()| out.settle_text())
+                .map_err(|error| ChunkError::Record(index, error))?;
         }
         out.end();
         out.gap(done..self.range.end);

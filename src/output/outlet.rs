@@ -1,5 +1,6 @@
 //! The ordered bytes' way to the output: as they are, or cut into blocks that are compressed.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{IoSlice, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use super::pack::{BLOCK, Compress, Packer};
 use super::{COPY_BLOCK, Output, OutputError};
+use crate::text::{Encoding, Transcoder, Unencodable};
 
 /// Where the ordered stage writes.
 pub(crate) struct Outlet<'o> {
@@ -15,6 +17,7 @@ pub(crate) struct Outlet<'o> {
     /// `None` while another thread writes.
     output: Option<Output<'o>>,
     blocks: Option<Blocks>,
+    encoding: Option<Encoding>,
 }
 
 /// The blocks of a compressed output.
@@ -37,11 +40,16 @@ pub(crate) trait Lane: Send {
 }
 
 impl<'o> Outlet<'o> {
-    pub fn new(output: Output<'o>, compress: Option<Compress>) -> Outlet<'o> {
+    pub fn new(
+        output: Output<'o>,
+        compress: Option<Compress>,
+        encoding: Option<Encoding>,
+    ) -> Outlet<'o> {
         Outlet {
             name: output.name().to_path_buf(),
             is_unpublished_file: output.is_unpublished_file(),
             output: Some(output),
+            encoding,
             blocks: compress.map(|compress| Blocks {
                 packer: Arc::new(Packer::new(compress)),
                 block: Vec::new(),
@@ -84,6 +92,18 @@ impl<'o> Outlet<'o> {
     /// The output is back. It is of no more use unless it is `whole`, with all blocks that were filled.
     pub fn give_back(&mut self, output: Output<'o>, whole: bool) {
         self.output = whole.then_some(output);
+    }
+
+    /// Text that no worker has encoded, as it is to be written.
+    pub fn encode<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, Unencodable> {
+        let Some(encoding) = self.encoding else {
+            return Ok(Cow::Borrowed(text));
+        };
+        let mut transcoder = Transcoder::new(encoding);
+        let mut encoded = Vec::new();
+        transcoder.push(text, &mut encoded);
+        transcoder.settle(&mut encoded)?;
+        Ok(Cow::Owned(encoded))
     }
 
     /// See [`Output::write_all`].

@@ -7,6 +7,7 @@ use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Dialect, Format};
 use crate::progress::Observer;
+use crate::text::Encoding;
 
 /// What happens when a record fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub on_error: OnError,
     pub sequential: bool,
     pub memory_map: bool,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
     pub decompress: bool,
     pub decoder_memory: usize,
     pub observer: Option<Arc<dyn Observer>>,
@@ -65,6 +68,8 @@ impl Default for Builder {
                 on_error: OnError::Stop,
                 sequential: false,
                 memory_map: false,
+                encoding: None,
+                output_encoding: None,
                 decompress: false,
                 decoder_memory: 128 << 20,
                 observer: None,
@@ -143,6 +148,26 @@ impl Builder {
     /// What happens when a record fails. Default: [`OnError::Stop`].
     pub fn on_error(mut self, on_error: OnError) -> Builder {
         self.settings.on_error = on_error;
+        self
+    }
+
+    /// The encoding of the inputs' text, which is decoded before it is cut into records: the work sees UTF-8, and offsets are those
+    /// of the decoded text. Default: none; bytes are left alone.
+    ///
+    /// A byte order mark of this encoding is taken off an input; the first one's is written again if the output has the same
+    /// encoding. No mark of another encoding overrides it. A record with bytes that mean nothing in the encoding fails, of kind
+    /// [`Encoding`](crate::FailureKind::Encoding), and the error names their place in the source; in a header they end the run.
+    #[cfg(feature = "encoding")]
+    pub fn encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.encoding = Some(encoding);
+        self
+    }
+
+    /// The encoding of the output. The work writes UTF-8; a record that it writes anything else for, or a character that the
+    /// encoding lacks, fails, of kind [`Encoding`](crate::FailureKind::Encoding). Default: that of the inputs.
+    #[cfg(feature = "encoding")]
+    pub fn output_encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.output_encoding = Some(encoding);
         self
     }
 
@@ -235,6 +260,11 @@ impl Builder {
 const MOST_THREADS: usize = 65_535;
 
 impl Settings {
+    /// What the work's UTF-8 is to become.
+    pub fn output_text(&self) -> Option<Encoding> {
+        self.output_encoding.or(self.encoding)
+    }
+
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
         self.format.dialect().unwrap_or(Dialect::CSV)
@@ -279,6 +309,8 @@ impl std::fmt::Debug for Settings {
             .field("on_error", &self.on_error)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)
+            .field("encoding", &self.encoding)
+            .field("output_encoding", &self.output_encoding)
             .field("decompress", &self.decompress)
             .field("decoder_memory", &self.decoder_memory)
             .finish_non_exhaustive()

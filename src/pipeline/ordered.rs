@@ -93,6 +93,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             self.process.header(&record, &mut buffer)
         }));
         let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        let made = made.and_then(|()| buffer.settle_text());
         made.map_err(|error| {
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
@@ -146,7 +147,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
     }
 
-    fn again(&mut self, done: Done) -> Result<Verdict, Error> {
+    fn again(&mut self, mut done: Done) -> Result<Verdict, Error> {
         let Some(bytes) = done.output.input().cloned() else {
             let what = "a chunk without a note can't be run again";
             return Err(
@@ -161,6 +162,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             first: done.first,
             records: done.records,
             unclosed: done.unclosed,
+            malformed: std::mem::take(&mut done.malformed),
             input: Arc::clone(&done.input),
             attempt: done.attempt + 1,
         }))
@@ -333,6 +335,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let encoded = self.output.encode(bytes).map_err(|error| {
+            Error::new(
+                ErrorKind::Output,
+                "cannot encode what stands before a record",
+            )
+            .path(self.output.name())
+            .because(error)
+        })?;
+        let bytes: &[u8] = &encoded;
         let written = self.output.write_all(&mut [IoSlice::new(bytes)]);
         written.map_err(|error| self.output_error(error))?;
         self.summary.bytes_out += bytes.len() as u64;

@@ -62,6 +62,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
             slices: !settings.memory_map || output.is_unpublished_file(),
             blank_lines: settings.blank_lines,
+            encoding: settings.output_text(),
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
             recycler: Arc::clone(&recycler),
@@ -74,10 +75,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&buffers),
             Arc::clone(&control),
         );
-        let total_bytes = origins
-            .iter()
-            .map(|origin| size_of(origin, settings.decompress))
-            .sum();
+        let total_bytes = origins.iter().map(|origin| size_of(origin, settings)).sum();
         let framer = Framer::new(
             origins,
             settings.frame_options(),
@@ -87,7 +85,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let observer = settings.observer.clone();
         let ordered = Ordered::new(
             process,
-            Outlet::new(output, compress),
+            Outlet::new(output, compress, settings.output_text()),
             observer,
             framer.opened(),
             Arc::clone(&control),
@@ -134,9 +132,9 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of an input, if it is known: that of a regular file that is not compressed.
-fn size_of(origin: &Origin<'_>, decompress: bool) -> Option<u64> {
-    if decompress && origin.is_compressed() {
+/// The size of an input, if it is known: that of a regular file that is neither compressed nor decoded.
+fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
+    if settings.encoding.is_some() || settings.decompress && origin.is_compressed() {
         return None;
     }
     match origin {

@@ -12,6 +12,7 @@ use crate::format::Framing;
 use crate::frame::lines::is_blank;
 use crate::frame::{Chunk, Framed, TooLong};
 use crate::process::{ChunkError, Process};
+use crate::text::Unencodable;
 
 /// One go at a chunk.
 pub(super) struct Attempt<'w, P: Process> {
@@ -45,7 +46,7 @@ impl<P: Process> Attempt<'_, P> {
         // A record that can't be worked on stands alone at the end of what can.
         let bad = too_long.as_ref().map(|bad| bad.index).or(unclosed);
         let Some(bad) = bad else {
-            return self.part(&chunk, self.framed.records);
+            return self.sound_part(&chunk, self.framed.records);
         };
         let start = match &too_long {
             Some(bad) => bad.start,
@@ -55,7 +56,7 @@ impl<P: Process> Attempt<'_, P> {
                 .map_or(chunk.range().end, |span| span.start),
         };
         if start > 0 {
-            self.part(&chunk.part(0..start, 0), bad)?;
+            self.sound_part(&chunk.part(0..start, 0), bad)?;
         }
         if let Some(failure) = too_long {
             let record = &self.framed.bytes[start..];
@@ -93,7 +94,7 @@ impl<P: Process> Attempt<'_, P> {
     }
 
     /// Works on a part of the chunk with this many records; failing ones are set aside.
-    fn part(&mut self, chunk: &Chunk<'_>, records: u64) -> Result<(), Ended> {
+    pub(super) fn part(&mut self, chunk: &Chunk<'_>, records: u64) -> Result<(), Ended> {
         let mut rest = chunk.clone();
         let mut left = records;
         loop {
@@ -167,7 +168,8 @@ impl<P: Process> Attempt<'_, P> {
         };
         let output = &mut *self.output;
         let called = catch_unwind(AssertUnwindSafe(|| {
-            process.chunk(&mut state, chunk, output)
+            process.chunk(&mut state, chunk, output)?;
+            output.settle_text().map_err(ChunkError::Whole)
         }));
         let (kind, error) = match called {
             Ok(result) => {
@@ -194,6 +196,8 @@ impl<P: Process> Attempt<'_, P> {
         };
         let kind = if error.is::<Panicked>() {
             FailureKind::Panic
+        } else if error.is::<Unencodable>() {
+            FailureKind::Encoding
         } else {
             kind
         };
@@ -203,7 +207,7 @@ impl<P: Process> Attempt<'_, P> {
         })
     }
 
-    fn fail(&mut self, failure: RecordFailure) -> Result<(), Ended> {
+    pub(super) fn fail(&mut self, failure: RecordFailure) -> Result<(), Ended> {
         match self.work.on_error {
             OnError::Stop => Err(Ended::Failed(failure)),
             OnError::Skip => {
@@ -224,7 +228,7 @@ impl<P: Process> Attempt<'_, P> {
         lines
     }
 
-    fn failure(
+    pub(super) fn failure(
         &self,
         index: u64,
         records: u64,

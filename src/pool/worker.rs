@@ -13,6 +13,7 @@ use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, InputInfo};
+use crate::input::Malformed;
 use crate::process::Process;
 use crate::sync::{Mutex, MutexGuard, lock};
 
@@ -46,6 +47,8 @@ pub(crate) struct Done {
     pub added: usize,
     /// LF bytes in the chunk.
     pub lines: u64,
+    /// See [`Framed::malformed`].
+    pub malformed: Vec<Malformed>,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
     pub unclosed: Option<usize>,
@@ -123,6 +126,7 @@ impl<P: Process> Work<P> {
             added: framed.added,
             tail,
             unclosed: framed.unclosed,
+            malformed: framed.malformed,
             input: framed.input,
             busy: begun.elapsed(),
             worker,

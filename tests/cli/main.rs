@@ -11,6 +11,7 @@ mod cases;
 mod changing;
 mod command;
 mod compressed;
+mod encodings;
 mod figures;
 mod input;
 mod output;

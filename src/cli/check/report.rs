@@ -77,6 +77,7 @@ impl Fault {
                 (Some(Wrong::Json(_)), _) => "json",
                 (None, FailureKind::Parse) => "parse",
                 (None, FailureKind::Panic) => "panic",
+                (None, FailureKind::Encoding) => "encoding",
                 (None, _) => "other",
             },
             text: format!(

@@ -34,7 +34,7 @@ fn unpacked(compress: Compress, bytes: &[u8]) -> Vec<u8> {
 fn packed(compress: Compress, bytes: &[u8], part: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let output = Output::open(Sink::writer(&mut out)).unwrap();
-    let mut outlet = Outlet::new(output, Some(compress));
+    let mut outlet = Outlet::new(output, Some(compress), None);
     for part in bytes.chunks(part) {
         let (one, two) = part.split_at(part.len() / 3);
         let mut parts = [IoSlice::new(one), IoSlice::new(&[]), IoSlice::new(two)];

@@ -52,6 +52,7 @@ impl StopHandle {
             waker: Waker::default(),
             stopped: AtomicBool::new(false),
             cut_short: AtomicBool::new(false),
+            output_closed: AtomicBool::new(false),
             stops: Mutex::new(Vec::new()),
         });
         let mut runs = lock(&self.0.runs);
@@ -75,6 +76,7 @@ pub(crate) struct Control {
     stopped: AtomicBool,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
+    output_closed: AtomicBool,
     stops: Mutex<Vec<Arc<dyn Stop>>>,
 }
 
@@ -92,6 +94,17 @@ impl Control {
         for part in stops {
             part.stop();
         }
+    }
+
+    /// Nobody reads the output any more: there is nothing left to do.
+    #[cfg(unix)]
+    pub fn output_closed(&self) {
+        self.output_closed.store(true, Ordering::SeqCst);
+        self.stop();
+    }
+
+    pub fn is_output_closed(&self) -> bool {
+        self.output_closed.load(Ordering::SeqCst)
     }
 
     #[inline]

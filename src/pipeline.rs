@@ -12,6 +12,8 @@
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
+#[cfg(unix)]
+mod closed;
 mod inputs;
 mod messages;
 mod ordered;
@@ -149,6 +151,7 @@ impl Pipeline {
         };
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
+        let result = result.map_err(|error| stages.ordered.told_of_close(error));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
                 1

@@ -304,6 +304,14 @@ impl<'o, P: Process> Ordered<'o, P> {
         messages::reader_failed(error, position)
     }
 
+    /// A run that was stopped because its output was closed says so.
+    pub fn told_of_close(&self, error: Error) -> Error {
+        if self.control.is_output_closed() && error.kind() == ErrorKind::Stopped {
+            return messages::output_closed(self.output.name());
+        }
+        error
+    }
+
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
     pub fn end(
         mut self,

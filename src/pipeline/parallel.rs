@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(unix)]
+use super::closed::CloseWatch;
 use super::messages::output_error;
 use super::ordered::{Ordered, Verdict};
 use super::packing::Packing;
@@ -23,6 +25,8 @@ impl Run<'_> {
         framer: Framer<'_>,
     ) -> Result<(), Error> {
         let (work, size) = (Arc::clone(&stages.work), Arc::clone(&self.size));
+        #[cfg(unix)]
+        let _watch = CloseWatch::start(&stages.control);
         let packer = stages.ordered.outlet().packer();
         let packing = packer.map(|packer| Packing::new(self.settings, &stages.control, packer));
         let stage = Stage::new(self.settings, &stages.control, work, size, |_| (), packing);

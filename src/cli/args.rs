@@ -39,6 +39,8 @@ pub enum Command {
     ///
     /// Faults are CSV and TSV rows whose number of fields is not the header's (without a header: the first record's),
     /// quotes that are never closed, and NDJSON lines that are not JSON as RFC 8259 has it. Status 3 if there are any.
+    /// What is no fault is told too: encoding, line ends, byte order mark, blank lines, NUL bytes, the longest record;
+    /// and options that may fit the input better.
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
     /// Print the completion script of a shell

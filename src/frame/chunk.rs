@@ -162,6 +162,12 @@ impl<'c> Chunk<'c> {
             .map(|header| header.as_record(&input.name))
     }
 
+    /// What stands in the input before its header, or before its first record where there is none: a UTF-8 byte order mark, skipped
+    /// and blank lines.
+    pub fn preamble(&self) -> &'c [u8] {
+        &self.framed.input.preamble
+    }
+
     /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
         &self.framed.input.name

@@ -1,9 +1,11 @@
 //! The program: what was typed (`args`), what to do (`plan`), the commands, and how they show themselves.
 
 mod args;
+mod bench;
 mod cat;
 mod check;
 mod escape;
+mod failures;
 mod help;
 mod json;
 mod names;
@@ -11,6 +13,8 @@ mod plan;
 mod progress;
 mod run;
 mod same;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod status;
 mod streams;
@@ -23,6 +27,7 @@ use std::io::{self, Write};
 use clap::Parser;
 
 use args::{Cli, Command};
+use bench::BenchPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
 use voice::Voice;
@@ -56,6 +61,8 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
     match command {
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
+        Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
+        Command::PlainLoop(args) => bench::plain_loop(args),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::input::Waker;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Condvar, Instant, Mutex, lock, wait_until};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +54,8 @@ impl StopHandle {
             cut_short: AtomicBool::new(false),
             output_closed: AtomicBool::new(false),
             stops: Mutex::new(Vec::new()),
+            sleeps: Mutex::new(()),
+            woken: Condvar::new(),
         });
         let mut runs = lock(&self.0.runs);
         runs.retain(|run| run.strong_count() > 0);
@@ -78,6 +80,9 @@ pub(crate) struct Control {
     cut_short: AtomicBool,
     output_closed: AtomicBool,
     stops: Mutex<Vec<Arc<dyn Stop>>>,
+    sleeps: Mutex<()>,
+    /// Ends the sleep of a plain loop.
+    woken: Condvar,
 }
 
 /// A part of the run whose waits a stop ends.
@@ -90,6 +95,8 @@ impl Control {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.waker.wake();
+        drop(lock(&self.sleeps));
+        self.woken.notify_all();
         let stops = lock(&self.stops).clone();
         for part in stops {
             part.stop();
@@ -105,6 +112,14 @@ impl Control {
 
     pub fn is_output_closed(&self) -> bool {
         self.output_closed.load(Ordering::SeqCst)
+    }
+
+    /// Sleeps until then, or until the run is stopped.
+    pub fn sleep_until(&self, due: Instant) {
+        let mut guard = lock(&self.sleeps);
+        while !self.stopped.load(Ordering::SeqCst) && Instant::now() < due {
+            guard = wait_until(&self.woken, &self.sleeps, guard, due);
+        }
     }
 
     #[inline]
@@ -124,7 +139,7 @@ impl Control {
     /// A run that ended because it was told to has not done its work.
     pub fn stopped_early(&self) -> Result<(), Error> {
         if self.is_stopped() || self.cut_short.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Stopped, "stopped"));
+            return Err(Error::stopped());
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ mod transcoder;
 #[cfg(all(test, feature = "encoding"))]
 mod tests;
 
+use std::borrow::Cow;
+
 pub(crate) use transcoder::{Transcoder, Unencodable};
 
 /// A character encoding of the WHATWG Encoding Standard.
@@ -18,6 +20,20 @@ pub struct Encoding(pub(crate) &'static encoding_rs::Encoding);
 #[cfg(not(feature = "encoding"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoding(std::convert::Infallible);
+
+/// Text of the pipeline in this encoding; bytes that are none stay as they are.
+pub(crate) fn encoded(encoding: Option<Encoding>, text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(encoding) = encoding else {
+        return Cow::Borrowed(text);
+    };
+    let mut transcoder = Transcoder::new(encoding);
+    let mut bytes = Vec::new();
+    transcoder.push(text, &mut bytes);
+    match transcoder.settle(&mut bytes) {
+        Ok(()) => Cow::Owned(bytes),
+        Err(_) => Cow::Borrowed(text),
+    }
+}
 
 #[cfg(not(feature = "encoding"))]
 impl Encoding {

@@ -13,8 +13,6 @@ use crate::text::Encoding;
 /// What all buffers of a run share.
 pub(crate) struct BufferSettings {
     pub dialect: Dialect,
-    /// Whether the sink may be given slices of the input.
-    pub slices: bool,
     /// Whether blank lines are passed on in their place.
     pub blank_lines: bool,
     /// What is written becomes text of this encoding.

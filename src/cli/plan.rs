@@ -4,12 +4,13 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Compress, Encoding, Format, OnError, Pipeline, Sink, Source};
+use inorder::{Builder, Compress, Encoding, Format, Pipeline, Sink, Source};
 
 use super::args::{
     CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
     OutputArgs, ProgressArg, RunArgs, ShowArgs,
 };
+use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
 use super::work::Work;
@@ -31,7 +32,7 @@ pub struct Plan {
     pub output_encoding: Option<Encoding>,
     pub output_header: bool,
     pub compress: Option<Compress>,
-    pub skip_failed: bool,
+    pub failures: Failures,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
@@ -73,7 +74,7 @@ impl CatPlan {
 impl CheckPlan {
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let mut plan = Plan::new("check", FormatArg::Lines, args.input, args.run, args.show)?;
-        plan.skip_failed = true;
+        plan.failures.on_error = OnErrorArg::Skip;
         plan.has_report = true;
         plan.refuse_clashes(&OutputName::Stdout)?;
         Ok(CheckPlan {
@@ -132,7 +133,7 @@ impl Plan {
             output_encoding: None,
             output_header: true,
             compress: None,
-            skip_failed: false,
+            failures: Failures::default(),
             run,
             progress: show.progress,
             quiet: show.quiet,
@@ -152,7 +153,7 @@ impl Plan {
         self.output_header = !output.no_output_header;
         self.output_encoding = output.output_encoding;
         self.compress = compression(&name, output.compress, output.level)?;
-        self.skip_failed = failures.on_error == OnErrorArg::Skip;
+        self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
         Ok(name)
@@ -174,6 +175,10 @@ impl Plan {
             }
             _ => {}
         }
+        if let Some(rejects) = &self.failures.rejects {
+            let stats = self.stats.as_ref().and_then(OutputName::path);
+            same::refuse_rejects_over(rejects, &self.inputs, &[result.path(), stats])?;
+        }
         if *result == OutputName::Stdout || self.stats == Some(OutputName::Stdout) {
             streams::need_output()?;
         }
@@ -191,12 +196,8 @@ impl Plan {
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
             .sequential(self.run.sequential)
-            .decompress(self.decompress)
-            .on_error(if self.skip_failed {
-                OnError::Skip
-            } else {
-                OnError::Stop
-            });
+            .decompress(self.decompress);
+        builder = self.failures.set(builder);
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }
@@ -225,6 +226,11 @@ impl Plan {
             builder = mapped(builder);
         }
         builder
+    }
+
+    /// Whether what the work writes is encoded.
+    pub fn encodes(&self) -> bool {
+        self.encoding.is_some() || self.output_encoding.is_some()
     }
 
     /// The library's sink for a result of that name.

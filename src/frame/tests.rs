@@ -46,6 +46,6 @@ fn records_with_malformed_bytes_have_their_source() {
             chunk.source(whole).into_owned()
         });
         assert_eq!(source.collect::<Vec<u8>>(), bytes, "{encoding}");
-        assert!(chunks.iter().any(|chunk| !chunk.malformed.is_empty()));
+        assert!(chunks.iter().any(|chunk| !chunk.place.malformed.is_empty()));
     }
 }

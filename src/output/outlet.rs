@@ -13,7 +13,7 @@ use crate::text::{Encoding, Transcoder, Unencodable};
 /// Where the ordered stage writes.
 pub(crate) struct Outlet<'o> {
     name: PathBuf,
-    is_unpublished_file: bool,
+    can_be_taken_back: bool,
     /// `None` while another thread writes.
     output: Option<Output<'o>>,
     blocks: Option<Blocks>,
@@ -47,7 +47,7 @@ impl<'o> Outlet<'o> {
     ) -> Outlet<'o> {
         Outlet {
             name: output.name().to_path_buf(),
-            is_unpublished_file: output.is_unpublished_file(),
+            can_be_taken_back: output.can_be_taken_back(),
             output: Some(output),
             encoding,
             blocks: compress.map(|compress| Blocks {
@@ -64,9 +64,9 @@ impl<'o> Outlet<'o> {
         &self.name
     }
 
-    /// See [`Output::is_unpublished_file`].
-    pub fn is_unpublished_file(&self) -> bool {
-        self.is_unpublished_file
+    /// See [`Output::can_be_taken_back`].
+    pub fn can_be_taken_back(&self) -> bool {
+        self.can_be_taken_back
     }
 
     /// What compresses the output, if something does.

@@ -130,6 +130,8 @@ impl Packing {
                     let error = io::Error::other("a compressed block was lost");
                     return Err(output.error("compress", error));
                 }
+                // No block is put back for later.
+                Next::Due => {}
                 Next::End => return Ok(true),
                 Next::Stopped => return Ok(false),
             }

@@ -172,3 +172,33 @@ fn a_character_that_the_output_lacks_is_a_failing_record() {
         .out(utf16("a\n", false))
         .err_has("record 2 (line 2, byte 2): not UTF-8");
 }
+
+#[test]
+fn rejects_are_the_bytes_of_the_source() {
+    let env = TestEnv::new();
+    let rows = |middle: &[u8]| {
+        [
+            &utf16("a,b\n1,x\n", false)[..],
+            middle,
+            &utf16("3,z\n", false),
+        ]
+        .concat()
+    };
+    // A surrogate alone.
+    let bad = [&utf16("2,", false)[..], b"\x00\xDC", &utf16("\n", false)].concat();
+    env.write("in.csv", rows(&bad));
+    for options in OPTIONS {
+        env.run(&format!(
+            "inorder cat {options} --encoding utf-16le --rejects bad.csv in.csv -o out.csv"
+        ))
+        .status(3);
+        assert_eq!(env.read("out.csv"), rows(b""));
+        let rejects = [utf16("a,b\n", false), bad.clone()].concat();
+        assert_eq!(env.read("bad.csv"), rejects);
+        let row = String::from_utf8(env.read("bad.csv.errors.ndjson")).unwrap();
+        assert!(
+            row.contains("\"kind\":\"encoding\"") && row.contains("00 DC at byte 20"),
+            "{row}"
+        );
+    }
+}

@@ -7,11 +7,13 @@
 
 mod testenv;
 
+mod bench;
 mod cases;
 mod changing;
 mod command;
 mod compressed;
 mod encodings;
+mod failures;
 mod figures;
 mod input;
 mod output;

@@ -15,11 +15,13 @@ pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
 use crate::checksum::Digest;
+use crate::error::BoxError;
 use crate::format::Dialect;
 use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::record::Record;
+use crate::text::Transcoder;
 use settings::size_class;
 use spill::Spill;
 
@@ -29,13 +31,18 @@ const SMALLEST_SLICE: usize = 4096;
 /// A buffer with less capacity than this is not worth shrinking.
 const SLACK: usize = 1 << 20;
 
+/// A read with less room than this goes to a place of this size first.
+#[cfg(unix)]
+const SMALLEST_READ: usize = 4096;
+
 /// Slices of one chunk; more are copied, so that a vectored write stays one system call.
 const MOST_SLICES: usize = 256;
 
 /// What the work on a record writes. Nothing written drops the record; a failing record's writes are taken back.
 ///
 /// [`io::Write`] adds exactly the bytes it is given, and never fails; [`line`](Buffer::line), [`row`](Buffer::row) and
-/// [`serialize`](Buffer::serialize) add the end of the input's record. Output that outgrows its share of the memory goes to an unlinked temporary file.
+/// [`serialize`](Buffer::serialize) add the end of the input's record. Where that has none, because it is the input's last, they and
+/// [`keep`](Buffer::keep) set an end between two things that follow each other, and none after the last one. Output that outgrows its share of the memory goes to an unlinked temporary file.
 pub struct Buffer {
     own: Vec<u8>,
     spill: Spill,
@@ -46,8 +53,11 @@ pub struct Buffer {
     input: Option<Bytes>,
     end: [u8; 2],
     end_len: usize,
+    /// What was last written for this record lacks an end, because the record does.
+    lacks_end: bool,
     mark: Option<Mark>,
     note: Vec<u8>,
+    transcoder: Option<Transcoder>,
     settings: Arc<BufferSettings>,
 }
 
@@ -64,6 +74,8 @@ pub(crate) struct Mark {
     own: u64,
     kept: usize,
     run: Range<usize>,
+    /// The note, if that is to be taken back too.
+    note: Option<Vec<u8>>,
 }
 
 impl Buffer {
@@ -78,8 +90,10 @@ impl Buffer {
             input,
             end: [0; 2],
             end_len: 0,
+            lacks_end: false,
             mark: None,
             note: Vec::new(),
+            transcoder: settings.encoding.map(Transcoder::new),
             settings,
         }
     }
@@ -87,14 +101,15 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
-        self.keep_bytes(record.raw);
+        self.keep_bytes(record.raw, record.raw.len() == record.content);
     }
 
     /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
-    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
+    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them. Where the output is encoded, a record
+    /// that can't be is not known to be the one at fault.
     pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
         if self.settings.blank_lines {
-            self.keep_bytes(chunk.bytes());
+            self.keep_bytes(chunk.bytes(), !chunk.has_end());
         } else {
             for record in chunk.records() {
                 self.keep(&record);
@@ -105,13 +120,14 @@ impl Buffer {
     /// Writes `content` and the end of the input's record (none where the input's last record has none).
     #[inline]
     pub fn line(&mut self, content: &[u8]) {
+        self.add_lacking_end();
         self.settle_run();
-        self.own.extend_from_slice(content);
+        self.add(content);
         self.push_end();
     }
 
-    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. Where the
-    /// format is no CSV or TSV, the dialect is a comma and `"`.
+    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. The dialect is the
+    /// [`output_format`](crate::Builder::output_format)'s; where that is no CSV or TSV, a comma and `"`.
     ///
     /// # Errors
     /// A row that the dialect can't express; then nothing is written. With quoting and doubled quotes, which are the default,
@@ -123,8 +139,24 @@ impl Buffer {
         F: AsRef<[u8]>,
     {
         self.settle_run();
-        fields::write_row(&mut self.own, self.settings.dialect, row)
-            .map_err(|field| RowError { field })?;
+        let start = self.own.len();
+        if self.lacks_end {
+            self.add(self.settings.default_end);
+        }
+        let dialect = self.settings.dialect;
+        let written = match &mut self.transcoder {
+            None => fields::write_row(&mut self.own, dialect, row),
+            Some(transcoder) => {
+                let mut text = Vec::new();
+                let written = fields::write_row(&mut text, dialect, row);
+                transcoder.push(&text, &mut self.own);
+                written
+            }
+        };
+        if let Err(field) = written {
+            self.own.truncate(start);
+            return Err(RowError::at(field));
+        }
         self.push_end();
         Ok(())
     }
@@ -157,6 +189,11 @@ impl Buffer {
         self.note.extend_from_slice(note);
     }
 
+    /// The note that was left last; empty if there is none, also at the start of an attempt that runs the chunk again.
+    pub fn noted(&self) -> &[u8] {
+        &self.note
+    }
+
     /// Bytes written so far to this buffer.
     pub fn len(&self) -> u64 {
         let slices: usize = self.kept.iter().map(|kept| kept.range.len()).sum();
@@ -168,13 +205,53 @@ impl Buffer {
         self.len() == 0
     }
 
+    /// The last byte written so far.
+    pub fn last_byte(&self) -> Option<u8> {
+        let input: &[u8] = self.input.as_deref().unwrap_or_default();
+        let of_slice = |range: &Range<usize>| input.get(range.end - 1).copied();
+        if !self.run.is_empty() {
+            return of_slice(&self.run);
+        }
+        match self.kept.last() {
+            Some(kept) if kept.at == self.own_len() => of_slice(&kept.range),
+            _ => self.own.last().copied().or(self.spill.last),
+        }
+    }
+
+    /// Writes what one `read` of a descriptor gives, straight into the buffer, and says how many bytes that is: 0 at its end.
+    ///
+    /// # Errors
+    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them; then
+    /// nothing is written.
+    #[cfg(unix)]
+    pub fn read_from(&mut self, fd: impl std::os::fd::AsFd) -> io::Result<usize> {
+        self.settle_run();
+        let room = self.own.capacity() - self.own.len();
+        // What is left of the room may well be all that is needed, or the end may be all that comes: growing waits for bytes.
+        let n = if room < SMALLEST_READ {
+            let mut few = [0; SMALLEST_READ];
+            let n = rustix::io::read(fd, &mut few)?;
+            self.own.extend_from_slice(&few[..n]);
+            n
+        } else {
+            rustix::io::read(fd, rustix::buffer::spare_capacity(&mut self.own))?
+        };
+        self.spill_if_large();
+        Ok(n)
+    }
+
     #[inline]
     fn own_len(&self) -> u64 {
         self.spill.len + self.own.len() as u64
     }
 
     #[inline]
-    fn keep_bytes(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8], lacks_end: bool) {
+        self.add_lacking_end();
+        self.lacks_end = lacks_end;
+        if self.transcoder.is_some() {
+            return self.push(bytes);
+        }
         match self.place_of(bytes) {
             Some(place) if self.run.end == place.start && !self.run.is_empty() => {
                 self.run.end = place.end;
@@ -197,15 +274,34 @@ impl Buffer {
     }
 
     #[inline]
+    fn add(&mut self, bytes: &[u8]) {
+        match &mut self.transcoder {
+            None => self.own.extend_from_slice(bytes),
+            Some(transcoder) => transcoder.push(bytes, &mut self.own),
+        }
+    }
+
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.settle_run();
-        self.own.extend_from_slice(bytes);
+        self.add(bytes);
         self.spill_if_large();
+    }
+
+    /// Ends what was last written for this record, if it has no end.
+    #[inline]
+    fn add_lacking_end(&mut self) {
+        if self.lacks_end {
+            self.push(self.settings.default_end);
+            self.lacks_end = false;
+        }
     }
 
     #[inline]
     fn push_end(&mut self) {
-        self.own.extend_from_slice(&self.end[..self.end_len]);
+        self.lacks_end = self.end_len == 0;
+        let end = self.end;
+        self.add(&end[..self.end_len]);
         self.spill_if_large();
     }
 
@@ -251,6 +347,8 @@ impl Buffer {
     /// A record's work begins: what it writes can be taken back.
     #[inline]
     pub(crate) fn begin(&mut self, index: u64, span: Range<usize>, end: &[u8]) {
+        let end = self.settings.ends.of(end);
+        self.lacks_end = false;
         self.end_len = end.len();
         self.end[..end.len()].copy_from_slice(end);
         self.mark = Some(Mark {
@@ -259,6 +357,7 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: None,
         });
     }
 
@@ -268,11 +367,26 @@ impl Buffer {
         self.mark.take().map(|mark| mark.index)
     }
 
+    /// What was written so far must be whole text of the output's encoding.
+    #[inline]
+    pub(crate) fn settle_text(&mut self) -> Result<(), BoxError> {
+        match &mut self.transcoder {
+            None => Ok(()),
+            Some(transcoder) => Ok(transcoder.settle(&mut self.own)?),
+        }
+    }
+
     /// Takes back what the record at work has written, and says which it was.
     pub(crate) fn take_back(&mut self) -> Option<Mark> {
         let mark = self.mark.take()?;
+        if let Some(transcoder) = &mut self.transcoder {
+            transcoder.reset();
+        }
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
+        if let Some(note) = &mark.note {
+            self.note.clone_from(note);
+        }
         if mark.own >= self.spill.len {
             self.own.truncate((mark.own - self.spill.len) as usize);
         } else {
@@ -284,6 +398,14 @@ impl Buffer {
         Some(mark)
     }
 
+    /// Takes back what the record at work has written: the last one that is done is the one before it.
+    pub(crate) fn forget(&mut self, index: u64) {
+        self.take_back();
+        if let Some(before) = index.checked_sub(1) {
+            self.begin(before, 0..0, &[]);
+        }
+    }
+
     /// A point to return to by [`return_to`](Buffer::return_to).
     pub(crate) fn point(&mut self) -> Mark {
         Mark {
@@ -292,10 +414,11 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: Some(self.note.clone()),
         }
     }
 
-    /// Takes back everything written since that point.
+    /// Takes back everything written since that point, and the note.
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();
@@ -333,6 +456,11 @@ impl Buffer {
         if range.is_empty() || !self.settings.blank_lines {
             return;
         }
+        if self.transcoder.is_some()
+            && let Some(input) = self.input.clone()
+        {
+            return self.push(&input[range]);
+        }
         if self.run.end == range.start && !self.run.is_empty() {
             self.run.end = range.end;
         } else {
@@ -356,10 +484,6 @@ impl Buffer {
             Some(error) => Err(error),
             None => Ok(()),
         }
-    }
-
-    pub(crate) fn notes(&self) -> &[u8] {
-        &self.note
     }
 
     /// The chunk's bytes, if the buffer still holds them.
@@ -402,7 +526,7 @@ impl Buffer {
     }
 
     /// Writes everything in its order.
-    pub(crate) fn write_to(&mut self, output: &mut Output<'_>) -> Result<(), OutputError> {
+    pub(crate) fn write_to(&mut self, output: &mut Outlet<'_>) -> Result<(), OutputError> {
         let spilled = self.spill.len;
         if let Some(file) = &mut self.spill.file {
             file.seek(SeekFrom::Start(0))
@@ -451,12 +575,14 @@ impl Drop for Buffer {
 impl Write for Buffer {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(bytes.len())
     }
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(())
     }

@@ -22,6 +22,9 @@ mod hidden;
 pub(crate) mod keeper;
 #[cfg(unix)]
 mod mode;
+mod outlet;
+#[cfg_attr(not(any(feature = "gzip", feature = "zstd")), allow(dead_code))]
+pub(crate) mod pack;
 #[cfg(unix)]
 pub(crate) mod part;
 #[cfg(unix)]
@@ -41,6 +44,10 @@ mod write;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub(crate) use outlet::{Lane, Outlet};
+pub(crate) use pack::{BLOCK, Packer};
+#[cfg(any(feature = "gzip", feature = "zstd"))]
+pub use pack::{Compress, LevelError};
 pub use rejects::Rejects;
 pub(crate) use rejects::{Ends, OpenRejects};
 pub use sink::Sink;
@@ -92,12 +99,6 @@ impl<'a> Output<'a> {
             name: name.to_path_buf(),
             way: Way::Part(Box::new(part)),
         }
-    }
-
-    /// What is written so far, if a later run can go on with it.
-    #[cfg(unix)]
-    pub(crate) fn file_state(&self) -> Option<checkpoint::FileState> {
-        self.part().map(part::Part::state)
     }
 
     /// The part, if it is one.
@@ -159,23 +160,20 @@ impl<'a> Output<'a> {
         done.map_err(|error| self.error("write", error))
     }
 
-    /// Writes what has this checksum, by one call of `write` or several.
-    pub(crate) fn write_summed(
-        &mut self,
-        sum: u32,
-        write: impl FnOnce(&mut Self) -> Result<(), OutputError>,
-    ) -> Result<(), OutputError> {
-        let _ = sum;
+    /// The checksum of what is written until [`end_summed`](Output::end_summed) is known to the caller.
+    pub(crate) fn begin_summed(&mut self) {
         #[cfg(unix)]
         if let Way::Part(part) = &mut self.way {
             part.begin_summed();
         }
-        write(self)?;
+    }
+
+    pub(crate) fn end_summed(&mut self, sum: u32) {
+        let _ = sum;
         #[cfg(unix)]
         if let Way::Part(part) = &mut self.way {
             part.end_summed(sum);
         }
-        Ok(())
     }
 
     /// Writes `len` bytes that follow the current position of `file`, a spill file.
@@ -236,7 +234,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn error(&self, what: &'static str, source: io::Error) -> OutputError {
+    pub(crate) fn error(&self, what: &'static str, source: io::Error) -> OutputError {
         OutputError::new(&self.name, what, source)
     }
 }
@@ -305,6 +303,16 @@ impl OutputError {
         }
     }
 
+    /// For an output that another thread gave up.
+    pub(crate) fn stopped() -> OutputError {
+        OutputError::new(Path::new("<output>"), "write", io::Error::other(Stopped))
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        let source = self.source.get_ref();
+        source.is_some_and(|source| source.is::<Stopped>())
+    }
+
     /// For a spill file that cannot be read back.
     pub(crate) fn spill(source: io::Error) -> OutputError {
         OutputError::new(Path::new("<spill file>"), "read back", source)
@@ -322,6 +330,18 @@ impl std::error::Error for OutputError {
         Some(&self.source)
     }
 }
+
+/// The run was stopped while there was something to write.
+#[derive(Debug)]
+struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the run was stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// An error on the way to publishing, before it is known under which name to report it.
 #[derive(Debug)]

@@ -5,17 +5,18 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inorder::{Builder, Format, Pipeline, Resume, Source};
+use inorder::{Builder, Compress, Encoding, Format, Pipeline, Preamble, Resume, Sink, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
-    RunArgs, ShowArgs,
+    CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
+    OutputArgs, ProgressArg, RunArgs, ShowArgs,
 };
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
+use super::units::Rate;
 use super::work::Work;
-use super::{magic, same, streams};
+use super::{same, streams};
 
 /// What every command that reads records does.
 #[derive(Debug)]
@@ -25,9 +26,15 @@ pub struct Plan {
     pub format_name: FormatArg,
     pub format: Format,
     pub limit: Option<u64>,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub map: bool,
+    pub decompress: bool,
+    pub decoder_memory: Option<usize>,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
     pub output_header: bool,
+    pub compress: Option<Compress>,
     pub failures: Failures,
     /// The run can be continued.
     pub resume: Option<Resume>,
@@ -35,12 +42,19 @@ pub struct Plan {
     pub grace: Duration,
     /// What an earlier run left beside the output, where this one does not go on with it.
     pub left_behind: Option<PathBuf>,
+    /// Where it is not the input's.
+    pub output_format: Option<Format>,
+    pub blank_lines: bool,
+    pub preamble: Preamble,
+    pub stack_size: Option<usize>,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
     pub stats: Option<OutputName>,
     /// The command ends with a report of its own.
     pub has_report: bool,
+    /// What was read of standard input before the run.
+    pub seen: Vec<u8>,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -64,6 +78,7 @@ pub struct CheckPlan {
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        plan.rate = args.pace.rate;
         let output = plan.with_result(args.output, args.failures)?;
         plan.depends_on("work", &args.work);
         Ok(CatPlan {
@@ -90,56 +105,50 @@ impl CheckPlan {
 
 impl Plan {
     /// `default_format`: of an input whose name tells none.
-    fn new(
+    pub fn new(
         command: &'static str,
         default_format: FormatArg,
-        input: InputArgs,
+        mut input: InputArgs,
         run: RunArgs,
         show: ShowArgs,
     ) -> anyhow::Result<Plan> {
+        let dialect = Dialect::take(&mut input);
         let inputs = inputs(input.inputs, input.files0_from.as_deref())?;
         let format_name = input.from.unwrap_or_else(|| match &inputs[0] {
             InputName::Stdin => default_format,
             InputName::Path(path) => format_of_name(path).unwrap_or(default_format),
         });
-        let separated = matches!(format_name, FormatArg::Csv | FormatArg::Tsv);
-        let typed_dialect = input.delimiter.is_some() || input.quote.is_some() || input.no_quoting;
-        if typed_dialect && !separated {
-            return Err(usage(
-                "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv",
-            ));
-        }
-        let mut format = match format_name {
-            FormatArg::Lines => Format::lines(),
-            FormatArg::Nul => Format::nul(),
-            FormatArg::Ndjson => Format::ndjson(),
-            FormatArg::Csv => Format::csv(),
-            FormatArg::Tsv => Format::tsv(),
-        };
-        if let Some(delimiter) = input.delimiter {
-            format = format.delimiter(delimiter);
-        }
-        if input.quote.is_some() || input.no_quoting {
-            format = format.quote(input.quote);
-        }
+        let format = dialect.apply(format_name, &format_name.format());
+        let format = format.ok_or_else(|| usage(Dialect::REFUSED))?;
         Ok(Plan {
             command,
             inputs,
             format_name,
             format: format.header(!input.no_header),
             limit: input.limit,
+            rate: None,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
+            decompress: input.decompress == DecompressArg::Auto,
+            decoder_memory: input.decoder_memory,
+            encoding: input.encoding,
+            output_encoding: None,
             output_header: true,
+            compress: None,
             failures: Failures::default(),
             resume: None,
             grace: Duration::ZERO,
             left_behind: None,
+            output_format: None,
+            blank_lines: true,
+            preamble: Preamble::Keep,
+            stack_size: None,
             run,
             progress: show.progress,
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
             has_report: false,
+            seen: Vec::new(),
             result_on_terminal: false,
         })
     }
@@ -153,13 +162,15 @@ impl Plan {
     }
 
     /// For the commands that write a result: where it goes, and what becomes of records that fail.
-    fn with_result(
+    pub fn with_result(
         &mut self,
         output: OutputArgs,
         failures: FailureArgs,
     ) -> anyhow::Result<OutputName> {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
+        self.output_encoding = output.output_encoding;
+        self.compress = compression(&name, output.compress, output.level)?;
         self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
@@ -203,18 +214,41 @@ impl Plan {
         if self.inputs.contains(&InputName::Stdin) {
             streams::need_input()?;
         }
-        magic::refuse_compressed(&self.inputs)
+        Ok(())
     }
 
     /// The library's pipeline for this plan, but for its observer.
     pub fn pipeline(&self) -> Builder {
+        let mut builder = self.pipeline_of_text().decompress(self.decompress);
+        if let Some(encoding) = self.encoding {
+            builder = builder.encoding(encoding);
+        }
+        if let Some(encoding) = self.output_encoding {
+            builder = builder.output_encoding(encoding);
+        }
+        if let Some(bytes) = self.decoder_memory {
+            builder = builder.decoder_memory(bytes);
+        }
+        builder
+    }
+
+    /// The same for inputs that are unpacked and decoded already.
+    pub fn pipeline_of_text(&self) -> Builder {
         let mut builder = Pipeline::builder()
             .format(self.format.clone())
             .threads(self.run.threads)
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
-            .sequential(self.run.sequential);
+            .sequential(self.run.sequential)
+            .blank_lines(self.blank_lines)
+            .preamble(self.preamble);
         builder = self.failures.set(builder);
+        if let Some(format) = &self.output_format {
+            builder = builder.output_format(format.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }
@@ -233,10 +267,30 @@ impl Plan {
         if let Some(resume) = &self.resume {
             builder = builder.resume(resume.clone());
         }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
+        }
         if self.map {
             builder = mapped(builder);
         }
         builder
+    }
+
+    /// Whether what the work writes is encoded.
+    pub fn encodes(&self) -> bool {
+        self.encoding.is_some() || self.output_encoding.is_some()
+    }
+
+    /// The library's sink for a result of that name.
+    pub fn sink(&self, name: &OutputName) -> Sink<'static> {
+        let sink = match name {
+            OutputName::Stdout => Sink::stdout(),
+            OutputName::Path(path) => Sink::file(path),
+        };
+        match self.compress {
+            Some(compress) => sink.compress(compress),
+            None => sink,
+        }
     }
 
     /// The library's source for this plan.
@@ -244,7 +298,8 @@ impl Plan {
         let none = Source::files(std::iter::empty::<PathBuf>());
         self.inputs.iter().fold(none, |source, input| {
             source.then(match input {
-                InputName::Stdin => Source::stdin(),
+                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
+                InputName::Stdin => Source::stdin_after(self.seen.clone()),
                 InputName::Path(path) => Source::file(path),
             })
         })
@@ -264,6 +319,82 @@ fn left_behind(output: &Path) -> Option<PathBuf> {
         let path = PathBuf::from(name);
         path.symlink_metadata().is_ok().then_some(path)
     })
+}
+
+/// What was typed of a dialect.
+#[derive(Debug)]
+pub struct Dialect {
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+    no_quoting: bool,
+}
+
+impl Dialect {
+    pub const REFUSED: &str =
+        "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv";
+
+    /// Takes it out of the options of the input.
+    pub fn take(input: &mut InputArgs) -> Dialect {
+        Dialect {
+            delimiter: input.delimiter.take(),
+            quote: input.quote.take(),
+            no_quoting: std::mem::take(&mut input.no_quoting),
+        }
+    }
+
+    /// The format in this dialect; `None` if one was typed and the format has none.
+    pub fn apply(&self, name: FormatArg, format: &Format) -> Option<Format> {
+        let mut format = format.clone();
+        let typed = self.delimiter.is_some() || self.quote.is_some() || self.no_quoting;
+        if typed && !name.is_separated() {
+            return None;
+        }
+        if let Some(delimiter) = self.delimiter {
+            format = format.delimiter(delimiter);
+        }
+        if self.quote.is_some() || self.no_quoting {
+            format = format.quote(self.quote);
+        }
+        Some(format)
+    }
+}
+
+/// How a result of that name is compressed.
+fn compression(
+    name: &OutputName,
+    typed: CompressArg,
+    level: Option<i32>,
+) -> anyhow::Result<Option<Compress>> {
+    let compress = match typed {
+        CompressArg::None => None,
+        CompressArg::Gzip => Some(Compress::gzip()),
+        CompressArg::Zstd => Some(Compress::zstd()),
+        CompressArg::Auto => by_name(name)?,
+    };
+    match (compress, level) {
+        (Some(compress), Some(level)) => {
+            let leveled = compress.level(level);
+            Ok(Some(leveled.map_err(|error| usage(error.to_string()))?))
+        }
+        (None, Some(_)) => Err(usage(
+            "--level is for compressed output: add --compress gzip or zstd",
+        )),
+        (compress, None) => Ok(compress),
+    }
+}
+
+/// How the name of a result says that it is compressed.
+fn by_name(name: &OutputName) -> anyhow::Result<Option<Compress>> {
+    let extension = name.path().and_then(|path| path.extension());
+    let extension = extension.map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("gz" | "gzip") => Ok(Some(Compress::gzip())),
+        Some("zst" | "zstd") => Ok(Some(Compress::zstd())),
+        Some(other @ ("bz2" | "xz" | "bgz" | "bgzf")) => Err(usage(format!(
+            "{other} can't be written: only gzip and zstd can; --compress none writes plain bytes under this name"
+        ))),
+        _ => Ok(None),
+    }
 }
 
 #[allow(unsafe_code)]
@@ -319,6 +450,33 @@ pub mod tests {
             Format::tsv().quote(Some(b'"'))
         );
         assert!(cat("inorder cat -d ; a.txt -o out").is_err());
+    }
+
+    #[test]
+    fn the_name_of_the_output_decides_its_compression() {
+        let compress = |line| cat(line).map(|cat| cat.plan.compress);
+        let gzip = Some(Compress::gzip());
+        assert_eq!(compress("inorder cat a -o b.csv.GZ").unwrap(), gzip);
+        assert_eq!(
+            compress("inorder cat a -o b --compress gzip").unwrap(),
+            gzip
+        );
+        assert_eq!(
+            compress("inorder cat a -o b.gz --compress none").unwrap(),
+            None
+        );
+        assert_eq!(compress("inorder cat a.gz -o b").unwrap(), None);
+        assert_eq!(
+            compress("inorder cat a -o b.zst --level 9").unwrap(),
+            Compress::zstd().level(9).ok()
+        );
+        for line in [
+            "inorder cat a -o b.xz",
+            "inorder cat a -o b --level 3",
+            "inorder cat a -o b.gz --level 13",
+        ] {
+            assert!(compress(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Stats {
                 (Status::Faults, _) => "done_with_faults",
                 (Status::Refused, _) => "refused",
                 (Status::Failed, Some(error)) if interruption(error).is_some() => "interrupted",
-                (Status::Failed | Status::Usage, _) => "failed",
+                (_, _) => "failed",
             },
             status: error
                 .and_then(interruption)

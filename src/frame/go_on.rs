@@ -43,6 +43,8 @@ impl Framer<'_> {
             if !there.map_err(|error| current.failed(error.into()))? {
                 return Err(current.failed(Reason::Modified));
             }
+            // Those before are told already.
+            drop(current.input.malformed_before(from.offset));
         }
         Ok(self.header.clone())
     }

@@ -134,13 +134,54 @@ impl Write for Shared {
 
 /// The rejects of one run, open.
 pub(crate) struct OpenRejects {
-    records: Output<'static>,
-    errors: Output<'static>,
-    /// What has been written.
-    pub bytes: u64,
-    /// The record written last has no end.
+    records: Side,
+    errors: Side,
+    /// The record set aside last has no end.
     lacks_end: bool,
-    row: Vec<u8>,
+}
+
+/// One of the two outputs, and what is not written to it yet.
+struct Side {
+    output: Output<'static>,
+    waiting: Vec<u8>,
+    /// All that was written and waits.
+    bytes: u64,
+}
+
+/// As many bytes may wait: a failing record alone is not worth a system call.
+const WAITING: usize = 64 << 10;
+
+impl Side {
+    fn open(goal: &Goal) -> Result<Side, OutputError> {
+        Ok(Side {
+            output: goal.open()?,
+            waiting: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    #[cfg(unix)]
+    fn of_part(path: &Path, part: Part) -> Side {
+        Side {
+            bytes: part.state().length,
+            output: Output::of_part(path, part),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    fn write(&mut self) -> Result<(), OutputError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        self.output.write_all(&mut [IoSlice::new(&self.waiting)])?;
+        self.waiting.clear();
+        Ok(())
+    }
 }
 
 /// What a format's records need to follow each other.
@@ -156,11 +197,9 @@ pub(crate) struct Ends<'a> {
 impl OpenRejects {
     pub fn open(rejects: &Rejects) -> Result<OpenRejects, OutputError> {
         Ok(OpenRejects {
-            records: rejects.records.open()?,
-            errors: rejects.errors.open()?,
-            bytes: 0,
+            records: Side::open(&rejects.records)?,
+            errors: Side::open(&rejects.errors)?,
             lacks_end: false,
-            row: Vec::new(),
         })
     }
 
@@ -168,26 +207,24 @@ impl OpenRejects {
     #[cfg(unix)]
     pub fn of_parts(path: &Path, records: Part, errors: Part, lacks_end: bool) -> OpenRejects {
         OpenRejects {
-            bytes: records.state().length,
-            records: Output::of_part(path, records),
-            errors: Output::of_part(&Rejects::errors_path(path), errors),
+            records: Side::of_part(path, records),
+            errors: Side::of_part(&Rejects::errors_path(path), errors),
             lacks_end,
-            row: Vec::new(),
         }
     }
 
     /// The two files, where a later run can go on with them.
     #[cfg(unix)]
     pub fn parts(&self) -> Option<[&Part; 2]> {
-        Some([self.records.part()?, self.errors.part()?])
+        Some([self.records.output.part()?, self.errors.output.part()?])
     }
 
-    /// What a later run needs to know.
+    /// What a later run needs to know, once what waits is written.
     #[cfg(unix)]
     pub fn state(&self) -> Option<RejectsState> {
         let [records, errors] = self.parts()?;
         Some(RejectsState {
-            path: self.records.name().as_os_str().to_owned(),
+            path: self.records.output.name().as_os_str().to_owned(),
             records: records.state(),
             errors: errors.state(),
             lacks_end: self.lacks_end,
@@ -202,31 +239,48 @@ impl OpenRejects {
         failure: &Failure<'_>,
         text: &str,
     ) -> Result<(), OutputError> {
-        if self.bytes == 0 {
-            self.write(ends.header, ends)?;
+        if self.records.bytes == 0 {
+            self.push(ends.header, ends);
         }
-        self.write(record, ends)?;
-        self.row.clear();
+        self.push(record, ends);
+        let before = self.errors.waiting.len();
         // A vector takes all that is written to it.
-        let _ = write_row(&mut self.row, failure, text);
-        self.errors.write_all(&mut [IoSlice::new(&self.row)])
-    }
-
-    fn write(&mut self, bytes: &[u8], ends: &Ends<'_>) -> Result<(), OutputError> {
-        if bytes.is_empty() {
+        let _ = write_row(&mut self.errors.waiting, failure, text);
+        self.errors.bytes += (self.errors.waiting.len() - before) as u64;
+        if self.records.waiting.len().max(self.errors.waiting.len()) < WAITING {
             return Ok(());
         }
-        let missing = if self.lacks_end { ends.end } else { b"" };
-        self.lacks_end = !(ends.ends)(bytes);
-        self.bytes += (missing.len() + bytes.len()) as u64;
-        let mut parts = [IoSlice::new(missing), IoSlice::new(bytes)];
-        self.records.write_all(&mut parts)
+        self.write()
     }
 
-    /// Gives both files their names.
-    pub fn finish(self) -> Result<(), OutputError> {
-        let records = self.records.finish();
-        self.errors.finish().and(records)
+    fn push(&mut self, bytes: &[u8], ends: &Ends<'_>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.lacks_end {
+            self.records.push(ends.end);
+        }
+        self.lacks_end = !(ends.ends)(bytes);
+        self.records.push(bytes);
+    }
+
+    /// Writes what waits.
+    pub fn write(&mut self) -> Result<(), OutputError> {
+        self.records.write()?;
+        self.errors.write()
+    }
+
+    /// Writes what waits, and gives both files their names. If one of them fails the other is kept all the same.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        let records = self
+            .records
+            .write()
+            .and_then(|()| self.records.output.finish());
+        let errors = self
+            .errors
+            .write()
+            .and_then(|()| self.errors.output.finish());
+        records.and(errors)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How far the ordered stage is in its inputs: the lines before a record, and whether the input is still what it was.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::messages::changed;
 use crate::checksum::{combine, crc};
@@ -9,6 +9,7 @@ use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
 use crate::output::checkpoint::{InputState, Place, Summed};
 use crate::pool::{Done, RecordPlace};
+use crate::sync::lock;
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
@@ -92,8 +93,7 @@ impl Inputs {
     /// Goes on to the next input, if one was opened. The one before must be left.
     /// Whether its top counts: it was counted by the run that this one goes on from.
     pub fn enter_next(&mut self) -> Option<(Arc<InputInfo>, bool)> {
-        let opened = self.opened.lock();
-        let info = opened.unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let info = lock(&self.opened).pop_front()?;
         let go_on = self.go_on.take();
         let is_new = go_on.is_none();
         let (place, summed) = go_on.unwrap_or_else(|| at_top(&info, self.whole.is_some()));
@@ -110,8 +110,7 @@ impl Inputs {
 
     /// Whether another input was opened.
     pub fn has_next(&self) -> bool {
-        let opened = self.opened.lock();
-        !opened.unwrap_or_else(PoisonError::into_inner).is_empty()
+        !lock(&self.opened).is_empty()
     }
 
     /// All of an input is written. A note, if it has grown.
@@ -234,13 +233,7 @@ impl CurrentInput {
     }
 
     fn check(&mut self, tail: &[u8], end: u64) -> Result<(), Error> {
-        let Some(watch) = &self.info.watch else {
-            return Ok(());
-        };
-        let checked = watch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .check(tail, end);
+        let checked = self.info.check(tail, end);
         let grown = checked.map_err(|error| changed(&self.info.name, error))?;
         self.grown = grown.or(self.grown.take());
         Ok(())

@@ -4,6 +4,7 @@ use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::builder::Preamble;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
@@ -11,9 +12,9 @@ use super::messages::{self, output_error};
 use super::resuming::Resuming;
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
-use crate::error::{Error, ErrorKind};
+use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Observer, Progress, Started};
@@ -23,7 +24,7 @@ use crate::summary::Summary;
 /// Writes the results. It alone knows how many lines and records came before a chunk.
 pub(crate) struct Ordered<'o, P: Process> {
     process: P,
-    output: Output<'o>,
+    output: Outlet<'o>,
     observer: Option<Arc<dyn Observer>>,
     failures: Failures,
     run: RunState,
@@ -45,7 +46,7 @@ pub(crate) enum Verdict {
 impl<'o, P: Process> Ordered<'o, P> {
     pub fn new(
         process: P,
-        output: Output<'o>,
+        output: Outlet<'o>,
         observer: Option<Arc<dyn Observer>>,
         failures: Failures,
         opened: OpenedInputs,
@@ -65,6 +66,11 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
     }
 
+    /// Where it writes.
+    pub fn outlet(&mut self) -> &mut Outlet<'o> {
+        &mut self.output
+    }
+
     /// Tells the observer that the inputs and the output are open.
     pub fn started(&self, run: &Started) {
         if let Some(observer) = &self.observer {
@@ -77,9 +83,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         &mut self,
         opening: &Opening,
         output_header: bool,
+        preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
-        self.write_top(opening, output_header, buffers)?;
+        self.write_top(opening, output_header, preamble, buffers)?;
         #[cfg(unix)]
         self.begun();
         Ok(())
@@ -89,21 +96,26 @@ impl<'o, P: Process> Ordered<'o, P> {
         &mut self,
         opening: &Opening,
         output_header: bool,
+        preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        if with_header.is_some() && !output_header {
-            return Ok(());
+        let written = output_header || with_header.is_none();
+        if written {
+            self.write(preamble.of(&opening.preamble))?;
         }
-        self.write(&opening.preamble)?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
+        // It is made where it is not to be written too: the process may learn from it.
         let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
         #[cfg(unix)]
         self.keep_header(&mut buffer, opening.header_lacks_end)?;
-        self.write_buffer(&mut buffer, None)
+        match written {
+            true => self.write_buffer(&mut buffer, None),
+            false => Ok(()),
+        }
     }
 
     /// The header that the work gives.
@@ -120,21 +132,46 @@ impl<'o, P: Process> Ordered<'o, P> {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
-        let mut buffer = Buffer::new(None, Arc::clone(buffers));
-        buffer.begin(0, 0..0, record.end());
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            self.process.header(&record, &mut buffer)
-        }));
-        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        let made = self.aside(buffers, record.end(), |process, _, out| {
+            process.header(&record, out)
+        })?;
         made.map_err(|error| {
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
                 .because(error)
+        })
+    }
+
+    /// Writes what stands after the last record.
+    pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
+        let made = self.aside(buffers, buffers.default_end, |process, run, out| {
+            process.finish(run, out)
         })?;
+        let mut buffer = made.map_err(|error| {
+            Error::new(ErrorKind::Process, "the end of the output failed").because(error)
+        })?;
+        self.write_buffer(&mut buffer, None)
+    }
+
+    /// What the process writes beside the records, its lines with this `end`.
+    fn aside(
+        &self,
+        buffers: &Arc<BufferSettings>,
+        end: &[u8],
+        work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
+    ) -> Result<Result<Buffer, BoxError>, Error> {
+        let mut buffer = Buffer::new(None, Arc::clone(buffers));
+        buffer.begin(0, 0..0, end);
+        let (process, run) = (&self.process, &self.run);
+        let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
+        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        if let Err(error) = made.and_then(|()| buffer.settle_text()) {
+            return Ok(Err(error));
+        }
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        Ok(buffer)
+        Ok(Ok(buffer))
     }
 
     /// Takes the next result in order.
@@ -146,7 +183,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         let has_nothing = |ended: &Ended| {
             matches!(
                 ended,
-                Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)
+                Ended::Spill(_) | Ended::Start(_) | Ended::Fatal(_) | Ended::Observer(_)
             )
         };
         let of_no_use = done.ended.as_ref().is_some_and(has_nothing);
@@ -186,7 +223,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             seq: self.summary.chunks,
             processed: done.processed,
             bytes_out: done.output.len(),
-            note: done.output.notes(),
+            note: done.output.noted(),
         };
         let before = self.keeps_state().then(|| self.run.clone());
         let run = &mut self.run;
@@ -294,8 +331,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
+            Ended::Fatal(error) => Error::new(ErrorKind::Process, "the run was given up")
+                .at(self.inputs.position_of_chunk(done))
+                .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => Error::stopped(),
+            Ended::Stopped => self.woken(),
         }
     }
 
@@ -317,6 +357,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         if is_new {
             self.summary.lines += info.top_lines;
             self.summary.bytes_in += info.top_bytes();
+            if let Some(note) = &info.note {
+                self.note(note.clone());
+            }
         }
         Ok(true)
     }
@@ -359,11 +402,35 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
-            return messages::output_closed(self.output.name());
+        if matches!(error.reason, Reason::Woken) {
+            return self.woken();
+        }
+        // Compressed bytes that make no sense may be those of a file that was changed.
+        if matches!(error.reason, Reason::Read(_))
+            && self.inputs.is_at(error.index)
+            && let Err(changed) = self.inputs.check()
+        {
+            return changed;
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
+    }
+
+    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
+    fn woken(&self) -> Error {
+        if self.control.was_told_to_stop() {
+            Error::stopped()
+        } else {
+            messages::output_closed(self.output.name())
+        }
+    }
+
+    /// A run that was stopped because its output was closed says so.
+    pub fn told_of_close(&self, error: Error) -> Error {
+        if self.control.is_output_closed() && error.kind() == ErrorKind::Stopped {
+            return messages::output_closed(self.output.name());
+        }
+        error
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
@@ -419,6 +486,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let encoded = self.output.encode(bytes).map_err(|error| {
+            Error::new(
+                ErrorKind::Output,
+                "cannot encode what stands before a record",
+            )
+            .path(self.output.name())
+            .because(error)
+        })?;
+        let bytes: &[u8] = &encoded;
         let written = self.output.write_all(&mut [IoSlice::new(bytes)]);
         written.map_err(|error| self.output_error(error))?;
         self.summary.bytes_out += bytes.len() as u64;
@@ -449,6 +525,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
         match self.inputs.check() {
+            Ok(()) if error.is_stopped() => Error::stopped(),
             Ok(()) => output_error(error),
             Err(changed) => changed,
         }

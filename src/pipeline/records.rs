@@ -166,7 +166,7 @@ impl<T: Send + 'static> Values<T> {
         stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);
-        let stage = Stage::new(&settings, &stages.control, work, size, take_values);
+        let stage = Stage::new(&settings, &stages.control, work, size, take_values, None);
         let order = Arc::clone(&stage.order);
         let control = Arc::clone(&stages.control);
         let (hand_over, startable) = channel();
@@ -174,7 +174,7 @@ impl<T: Send + 'static> Values<T> {
             .name("inorder-pool".to_owned())
             .spawn(move || {
                 let stage = &stage;
-                let read = with_pool(settings.threads, |pool| {
+                let read = with_pool(settings.threads, settings.stack_size, |pool| {
                     stage.read_beside(pool, framer, startable)
                 });
                 read.unwrap_or_else(|error| {

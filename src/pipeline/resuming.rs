@@ -9,6 +9,7 @@ use super::messages::output_error;
 use super::stages::Outputs;
 use crate::checksum::Digest;
 use crate::error::{BoxError, Error, ErrorKind, escaped};
+use crate::format::Format;
 use crate::frame::GoOn;
 use crate::input::{Input, InputError, Origin, Recycler, Waker};
 use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
@@ -19,6 +20,7 @@ use crate::output::target::{Place, Target, find};
 use crate::output::{Fault, OutputError, Sink};
 use crate::resume::Resume;
 use crate::summary::Summary;
+use crate::text::Encoding;
 
 /// The state of the run that goes on, while it does.
 pub(super) struct Resuming {
@@ -58,6 +60,10 @@ pub(super) fn open<'a>(
     let path = sink.path().ok_or_else(|| {
         cannot("the output must be a file: what is written elsewhere can't be gone on with")
     })?;
+    if sink.compression().is_some() {
+        let what = "a run can be resumed only if its output is not compressed";
+        return Err(cannot(what).path(path));
+    }
     let place = place_of(path)?;
     let settings_now = all_settings(settings, resume, &inputs);
     let store = Store::beside(&place).map_err(|fault| output_error(fault.of(path)))?;
@@ -108,13 +114,37 @@ fn all_settings(settings: &Settings, resume: &Resume, inputs: &[PathBuf]) -> Vec
     let mut all = resume.settings.clone();
     let inputs = inputs.iter().zip(1..);
     all.extend(inputs.map(|(path, n)| (format!("input {n}"), escaped(path))));
-    let dialect = settings.format.dialect();
+    let limit = match settings.limit {
+        u64::MAX => "none".to_owned(),
+        records => records.to_string(),
+    };
+    let name = |encoding: Option<Encoding>| encoding.map_or("none", Encoding::name).to_owned();
+    let own = [
+        ("header", settings.format.header.to_string()),
+        ("skip-lines", settings.skip_lines.to_string()),
+        ("limit", limit),
+        ("decompress", settings.decompress.to_string()),
+        ("encoding", name(settings.encoding)),
+        ("output-encoding", name(settings.output_text())),
+        ("preamble", format!("{:?}", settings.preamble)),
+        ("output-header", settings.output_header.to_string()),
+        ("blank-lines", settings.blank_lines.to_string()),
+    ];
+    all.extend(of_format("", &settings.format));
+    all.extend(of_format("output ", settings.output()));
+    all.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    all
+}
+
+/// A format and its dialect, for settings whose names begin so.
+fn of_format(begin: &str, format: &Format) -> [(String, String); 4] {
+    let dialect = format.dialect();
     let character = |byte: Option<u8>| match byte {
         Some(byte) => byte.escape_ascii().to_string(),
         None => "none".to_owned(),
     };
     let own = [
-        ("format", settings.format.name().to_owned()),
+        ("format", format.name().to_owned()),
         (
             "delimiter",
             character(dialect.map(|dialect| dialect.delimiter)),
@@ -127,20 +157,8 @@ fn all_settings(settings: &Settings, resume: &Resume, inputs: &[PathBuf]) -> Vec
             "double-quote",
             dialect.is_some_and(|dialect| dialect.doubling).to_string(),
         ),
-        ("header", settings.format.header.to_string()),
-        ("skip-lines", settings.skip_lines.to_string()),
-        (
-            "limit",
-            match settings.limit {
-                u64::MAX => "none".to_owned(),
-                records => records.to_string(),
-            },
-        ),
-        ("output-header", settings.output_header.to_string()),
-        ("blank-lines", settings.blank_lines.to_string()),
     ];
-    all.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    all
+    own.map(|(name, value)| (format!("{begin}{name}"), value))
 }
 
 /// A save to come, and those that are under way.

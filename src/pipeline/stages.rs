@@ -17,7 +17,8 @@ use crate::frame::Framer;
 use crate::input::{GuardedTemporary, guard_temporary};
 use crate::input::{Origin, Recycler};
 use crate::output::checkpoint::Checkpoint;
-use crate::output::{Output, Sink};
+use crate::output::pack::Compress;
+use crate::output::{Outlet, Output, Sink};
 use crate::pool::Work;
 use crate::process::Process;
 use crate::progress::Started;
@@ -47,6 +48,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let control = stop.enroll();
         let Outputs {
             output,
+            compress,
             failures,
             resumed,
         } = outputs;
@@ -65,7 +67,10 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
+            ends: settings.output().ends_for(&settings.format),
+            default_end: settings.output().default_end(),
             blank_lines: settings.blank_lines,
+            encoding: settings.output_text(),
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
             recycler: Arc::clone(&recycler),
@@ -80,7 +85,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             settings.observer.clone(),
             resumed.is_some(),
         );
-        let total_bytes = origins.iter().map(size_of).sum();
+        let total_bytes = origins.iter().map(|origin| size_of(origin, settings)).sum();
         let framer = Framer::new(
             origins,
             // What can't be taken back must not be written straight from a map, whose bytes can change until the last
@@ -92,7 +97,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let observer = settings.observer.clone();
         let mut ordered = Ordered::new(
             process,
-            output,
+            Outlet::new(output, compress, settings.output_text()),
             observer,
             failures,
             framer.opened(),
@@ -130,8 +135,12 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             framer.open_first()
         });
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
-        self.ordered
-            .begin(&opening, settings.output_header, &self.buffers)
+        self.ordered.begin(
+            &opening,
+            settings.output_header,
+            settings.preamble,
+            &self.buffers,
+        )
     }
 
     /// Reads the headers and finds the place where an earlier run stopped.
@@ -151,6 +160,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
 /// Where the results of a run go.
 pub(super) struct Outputs<'a> {
     pub output: Output<'a>,
+    pub compress: Option<Compress>,
     pub failures: Failures,
     /// Where the run is one that can be gone on from.
     pub resumed: Option<Resumed>,
@@ -160,6 +170,7 @@ impl<'a> Outputs<'a> {
     /// Opens them; nothing is written.
     pub fn open(settings: &Settings, sink: Sink<'a>) -> Result<Outputs<'a>, Error> {
         Ok(Outputs {
+            compress: sink.compression(),
             output: Output::open(sink).map_err(output_error)?,
             failures: Failures::open(settings)?,
             resumed: None,
@@ -179,14 +190,10 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of an input, if it is a regular file.
-fn size_of(origin: &Origin<'_>) -> Option<u64> {
-    match origin {
-        Origin::Path(path) => {
-            let data = path.metadata().ok()?;
-            (data.is_file() && data.len() > 0).then_some(data.len())
-        }
-        Origin::Bytes(bytes) => Some(bytes.len() as u64),
-        Origin::Stdin | Origin::Reader(_) => None,
+/// How many bytes of an input are to be read, if that is known.
+fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
+    match settings.encoding {
+        Some(_) => None,
+        None => origin.size(settings.decompress),
     }
 }

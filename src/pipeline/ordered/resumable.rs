@@ -8,7 +8,7 @@ use crate::checksum::crc;
 use crate::error::escaped;
 use crate::frame::InputInfo;
 use crate::output::checkpoint::{Checkpoint, HeaderState, State};
-use crate::output::{Output, OutputError, Sink};
+use crate::output::{Outlet, Output, OutputError, Sink};
 use crate::pipeline::resuming::{Resuming, refused};
 use crate::process::RunState;
 use crate::summary::Summary;
@@ -96,6 +96,7 @@ impl<P: Process> Ordered<'_, P> {
         }
         // What was written out of an input that has changed must not be gone on from.
         self.inputs.check()?;
+        self.failures.settle()?;
         let checkpoint = self.checkpoint(State::Running);
         if let (Some(resuming), Some(checkpoint)) = (&mut self.resuming, checkpoint) {
             resuming.save(&checkpoint).map_err(output_error)?;
@@ -118,7 +119,7 @@ impl<P: Process> Ordered<'_, P> {
             inputs,
             header: resuming.header,
             position,
-            output: self.output.file_state()?,
+            output: self.output.part()?.state(),
             rejects: rejects.and_then(|rejects| rejects.state()),
             counters: self.summary.counters(),
             failing_runs: self.failures.in_a_row(),
@@ -128,6 +129,12 @@ impl<P: Process> Ordered<'_, P> {
 
     /// The run is over: gives the files their names, or leaves what a later run needs.
     pub(super) fn end_resumable(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        if self.resuming.is_none() {
+            return result;
+        }
+        let settled = self.failures.settle();
+        let rejects_are_written = settled.is_ok();
+        let result = result.and(settled);
         let state = match &result {
             Ok(()) => State::Publishing,
             Err(_) => State::Running,
@@ -137,7 +144,7 @@ impl<P: Process> Ordered<'_, P> {
             // What reached the file is not known, or does not come from the input as it is.
             Err(error) => {
                 let kinds = [ErrorKind::Output, ErrorKind::Changed, ErrorKind::Internal];
-                !kinds.contains(&error.kind()) && self.inputs.check().is_ok()
+                rejects_are_written && !kinds.contains(&error.kind()) && self.inputs.check().is_ok()
             }
         };
         let checkpoint = trusted.then(|| self.checkpoint(state)).flatten();
@@ -174,6 +181,7 @@ impl<P: Process> Ordered<'_, P> {
 /// The checksum of what a buffer holds.
 fn sum(buffer: &mut Buffer) -> Result<u32, OutputError> {
     let mut bytes = Vec::new();
-    buffer.write_to(&mut Output::open(Sink::writer(&mut bytes))?)?;
+    let output = Output::open(Sink::writer(&mut bytes))?;
+    buffer.write_to(&mut Outlet::new(output, None, None))?;
     Ok(crc(&bytes))
 }

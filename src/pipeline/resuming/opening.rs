@@ -222,6 +222,7 @@ impl Opening {
         };
         Ok(Found::Run(Box::new(Outputs {
             output,
+            compress: None,
             failures: Failures::of(settings, rejects),
             resumed: Some(Resumed {
                 resuming,

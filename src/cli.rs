@@ -10,7 +10,6 @@ mod exec;
 mod failures;
 mod help;
 mod json;
-mod magic;
 mod map;
 mod names;
 mod plan;

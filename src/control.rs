@@ -1,7 +1,7 @@
 //! Ending a run early: from outside by a [`StopHandle`], from inside when it fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::error::Error;
 use crate::input::Waker;
@@ -53,7 +53,8 @@ impl StopHandle {
             waker: Waker::default(),
             stopped: Latch::default(),
             cut_short: AtomicBool::new(false),
-            order: OnceLock::new(),
+            output_closed: AtomicBool::new(false),
+            stops: Mutex::new(Vec::new()),
             sleeps: Mutex::new(()),
             woken: Condvar::new(),
         });
@@ -79,13 +80,14 @@ pub(crate) struct Control {
     pub stopped: Latch,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
-    order: OnceLock<Arc<dyn Stop>>,
+    output_closed: AtomicBool,
+    stops: Mutex<Vec<Arc<dyn Stop>>>,
     sleeps: Mutex<()>,
     /// Ends the sleep of a plain loop.
     woken: Condvar,
 }
 
-/// The ordered stage's waits, which a stop ends.
+/// A part of the run whose waits a stop ends.
 pub(crate) trait Stop: Send + Sync {
     fn stop(&self);
 }
@@ -97,9 +99,21 @@ impl Control {
         self.waker.wake();
         drop(lock(&self.sleeps));
         self.woken.notify_all();
-        if let Some(order) = self.order.get() {
-            order.stop();
+        let stops = lock(&self.stops).clone();
+        for part in stops {
+            part.stop();
         }
+    }
+
+    /// Nobody reads the output any more: there is nothing left to do.
+    #[cfg(unix)]
+    pub fn output_closed(&self) {
+        self.output_closed.store(true, Ordering::SeqCst);
+        self.stop();
+    }
+
+    pub fn is_output_closed(&self) -> bool {
+        self.output_closed.load(Ordering::SeqCst)
     }
 
     /// Sleeps until then, or until the run is stopped.
@@ -141,13 +155,11 @@ impl Control {
         self.handle.0.drain.load(Ordering::SeqCst)
     }
 
-    pub fn set_order(&self, order: Arc<dyn Stop>) {
-        // A run has one order.
-        let _ = self.order.set(order);
-        if self.is_stopped()
-            && let Some(order) = self.order.get()
-        {
-            order.stop();
+    /// From now on this stops with the run.
+    pub fn stops_too(&self, part: Arc<dyn Stop>) {
+        lock(&self.stops).push(Arc::clone(&part));
+        if self.is_stopped() {
+            part.stop();
         }
     }
 }

@@ -15,7 +15,7 @@ mod top;
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 
@@ -32,7 +32,8 @@ pub(crate) use too_long::TooLong;
 use crate::control::Control;
 use crate::format::Format;
 use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
+use crate::text::MARK;
 use scan::{Scanner, Want};
 
 /// What the framer needs to know.
@@ -47,6 +48,8 @@ pub(crate) struct FrameOptions {
     pub fixed: bool,
     /// So many records are given out in so much time.
     pub rate: Option<Rate>,
+    /// A byte order mark that was taken off the first input is passed on.
+    pub keeps_mark: bool,
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
@@ -137,10 +140,13 @@ impl<'a> Framer<'a> {
     /// Opens the first input, and further ones until a header is found, if the format has one.
     pub fn open_first(&mut self) -> Result<Opening, FrameError> {
         self.open_next()?;
-        let preamble = self
-            .current
-            .as_ref()
-            .map_or_else(Vec::new, |current| current.info.preamble.clone());
+        let mut preamble = Vec::new();
+        if let Some(current) = &self.current {
+            if self.options.keeps_mark && current.input.had_mark() {
+                preamble.extend_from_slice(MARK);
+            }
+            preamble.extend_from_slice(&current.info.preamble);
+        }
         while self.options.format.header && self.header.is_none() && self.open_next()? {}
         let lacks_end = match self.header.as_deref() {
             Some(InputInfo {
@@ -198,22 +204,9 @@ impl<'a> Framer<'a> {
         if current.records > 0 || self.origins.is_empty() {
             return Ok(());
         }
-        if let Some(watch) = &current.info.watch {
-            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-            let checked = watch.check(&[], 0);
-            checked.map_err(|error| current.failed(error.into()))?;
-        }
-        let info = current.info;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_last = opened.back().is_some_and(|last| Arc::ptr_eq(last, &info));
-        // Its place in the queue and this are all: no chunk and no header for the others to have.
-        if is_last && Arc::strong_count(&info) == 2 {
-            opened.pop_back();
-            if let Some(info) = Arc::into_inner(info) {
-                let watch = None;
-                opened.push_back(Arc::new(InputInfo { watch, ..info }));
-            }
-        }
+        let checked = current.info.check(&[], 0);
+        checked.map_err(|error| current.failed(error.into()))?;
+        lock(&current.info.watch).take();
         Ok(())
     }
 
@@ -229,10 +222,7 @@ impl<'a> Framer<'a> {
             None if current.info.header.is_some() => self.header = Some(Arc::clone(&current.info)),
             None => {}
         }
-        self.opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(Arc::clone(&current.info));
+        lock(&self.opened).push_back(Arc::clone(&current.info));
         self.current = Some(current);
         Ok(true)
     }
@@ -253,9 +243,15 @@ impl<'a> Framer<'a> {
             &self.control.waker,
         )
         .map_err(|error| failed(0, Reason::Open(error)))?;
+        let settled = input.settle();
+        let compression = settled.map_err(|error| failed(0, error.into()))?;
+        let note = input.note(&name, compression);
         let top = top::read(&mut input, &self.options)
             .map_err(|(offset, reason)| failed(offset, reason))?;
         let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
+        if let Some(malformed) = input.malformed_before(input.offset()).pop() {
+            return Err(failed(0, Reason::HeaderMalformed(malformed)));
+        }
         let top_lines =
             memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
         let info = InputInfo {
@@ -264,7 +260,9 @@ impl<'a> Framer<'a> {
             preamble: top.preamble,
             header: top.header,
             top_lines: top_lines as u64,
-            watch: input.watch().map(Mutex::new),
+            watch: Mutex::new(input.watch()),
+            note,
+            encoding: self.options.open.encoding,
             name,
         };
         Ok(Current {
@@ -325,9 +323,12 @@ impl<'a> Framer<'a> {
             }
             let front = current.input.front();
             if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
+                let offset = current.input.offset();
+                let malformed = current.input.malformed_before(offset + cut.len as u64);
                 let place = Place {
                     input: Arc::clone(&current.info),
-                    offset: current.input.offset(),
+                    offset,
+                    malformed,
                     first: current.records,
                     records: cut.records,
                     seq: self.seq,
@@ -441,3 +442,6 @@ fn same_header(first: &Arc<InputInfo>, other: &InputInfo) -> Result<(), FrameErr
         _ => Ok(()),
     }
 }
+
+#[cfg(all(test, feature = "encoding"))]
+mod tests;

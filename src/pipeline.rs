@@ -16,10 +16,13 @@
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
+#[cfg(unix)]
+mod closed;
 mod failures;
 mod inputs;
 mod messages;
 mod ordered;
+mod packing;
 mod parallel;
 mod records;
 mod stage;
@@ -159,6 +162,7 @@ impl Pipeline {
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
         let result = result.and_then(|()| stages.ordered.finish(&stages.buffers));
+        let result = result.map_err(|error| stages.ordered.told_of_close(error));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
                 1
@@ -316,12 +320,15 @@ impl Settings {
                 map,
                 window: self.window(),
                 block: self.block(),
+                decoder: self.decompress.then_some(self.decoder_memory),
+                encoding: self.encoding,
             },
             max_record_size: self.max_record_size,
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
             rate: self.rate,
+            keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
         }
     }
 

@@ -22,9 +22,6 @@ mod talk;
 mod verify;
 mod worker;
 
-use inorder::Sink;
-
-use super::names::OutputName;
 use super::run::{self, shows_failures};
 use super::status::Status;
 use super::voice::Voice;
@@ -38,10 +35,7 @@ pub fn exec(mut plan: ExecPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     if let Some(size) = plan.verify {
         plan.plan.seen = verify::verify(&plan, size, voice)?;
     }
-    let sink = match &plan.output {
-        OutputName::Stdout => Sink::stdout(),
-        OutputName::Path(path) => Sink::file(path),
-    };
+    let sink = plan.plan.sink(&plan.output);
     let filter = Filter::new(&plan, Some(voice.speaker()));
     let summary = run::run(
         &plan.plan,

@@ -1,5 +1,6 @@
 //! Sizes, durations and single characters as they are typed; numbers as they are shown.
 
+use inorder::Encoding;
 use std::time::Duration;
 
 use indicatif::HumanCount;
@@ -115,6 +116,15 @@ pub fn counted(number: u64, what: &str) -> String {
 /// A number with a comma after every three digits.
 pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
+}
+
+/// A label of the WHATWG Encoding Standard.
+pub fn encoding(label: &str) -> Result<Encoding, String> {
+    Encoding::for_label(label).ok_or_else(|| {
+        "no label of the WHATWG Encoding Standard; utf-8, utf-16le, utf-16be, windows-1252, iso-8859-2, shift_jis, \
+         gb18030 are some"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]

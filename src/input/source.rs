@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::decode::Compression;
 use super::regular::{Regular, State};
 
 /// Where records come from: files, standard input, a reader, or bytes at hand.
@@ -81,6 +82,15 @@ impl<'a> Source<'a> {
         Source { origins }
     }
 
+    /// How many bytes there are to read, if that is known: all inputs are regular files with something in them, or bytes at hand, and,
+    /// where they are to be [`unpacked`](crate::Builder::decompress), none is compressed.
+    pub fn size(&self, unpacked: bool) -> Option<u64> {
+        self.origins
+            .iter()
+            .map(|origin| origin.size(unpacked))
+            .sum()
+    }
+
     /// The inputs, in order.
     pub(crate) fn inputs(self) -> Vec<Origin<'a>> {
         self.origins
@@ -148,6 +158,42 @@ impl<'a> Origin<'a> {
             Origin::Reader(_) | Origin::Bytes(_) => {}
         }
         Ok(())
+    }
+
+    /// How many bytes there are to read, if that is known.
+    pub fn size(&self, unpacked: bool) -> Option<u64> {
+        if unpacked && self.is_compressed() {
+            return None;
+        }
+        match self {
+            Origin::Path(path) => {
+                let data = path.metadata().ok()?;
+                (data.is_file() && data.len() > 0).then_some(data.len())
+            }
+            Origin::Bytes(bytes) => Some(bytes.len() as u64),
+            Origin::Stdin | Origin::StdinAfter(_) | Origin::Reader(_) => None,
+        }
+    }
+
+    /// Whether the input, as far as that can be told without taking anything from it, is compressed.
+    pub fn is_compressed(&self) -> bool {
+        let mut start = Vec::new();
+        let start = match self {
+            Origin::Path(path) if path.metadata().is_ok_and(|data| data.is_file()) => {
+                let read = File::open(path).and_then(|file| {
+                    file.take(Compression::LONGEST as u64)
+                        .read_to_end(&mut start)
+                });
+                match read {
+                    Ok(_) => start.as_slice(),
+                    Err(_) => &[],
+                }
+            }
+            Origin::Bytes(bytes) => bytes,
+            Origin::StdinAfter(bytes) => bytes,
+            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) => &[],
+        };
+        Compression::of_start(start).is_some()
     }
 
     pub(super) fn open(self) -> io::Result<Opened<'a>> {

@@ -47,6 +47,33 @@ impl Waker {
         self.0.output.get().map(AsFd::as_fd)
     }
 
+    pub fn watches_output(&self) -> bool {
+        self.0.output.get().is_some()
+    }
+
+    /// Waits until nobody can read the output any more (`true`), or until woken.
+    pub fn wait_for_close(&self) -> io::Result<bool> {
+        use rustix::event::{PollFd, PollFlags, poll};
+
+        let Some(output) = self.0.output.get() else {
+            return Ok(false);
+        };
+        let mut fds = [
+            PollFd::from_borrowed_fd(self.0.woken.readable()?, PollFlags::IN),
+            PollFd::new(output, PollFlags::empty()),
+        ];
+        while !self.is_woken() {
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other.map_err(io::Error::from)?,
+            };
+            if !fds[1].revents().is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether `input` has bytes, its end, or an error to read. Waits for it if `wait` says so.
     pub(super) fn readable(&self, input: BorrowedFd<'_>, wait: bool) -> Result<bool, InputError> {
         let timeout = if wait { None } else { Some(Duration::ZERO) };

@@ -12,6 +12,7 @@ use crate::output::Rejects;
 use crate::pool::Policy;
 use crate::progress::Observer;
 use crate::retry::Retry;
+use crate::text::Encoding;
 
 /// What happens when a record fails.
 #[derive(Debug, Clone, Default)]
@@ -93,6 +94,10 @@ pub(crate) struct Settings {
     pub retry: Retry,
     pub sequential: bool,
     pub memory_map: bool,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
+    pub decompress: bool,
+    pub decoder_memory: usize,
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -120,6 +125,10 @@ impl Default for Builder {
                 retry: Retry::default(),
                 sequential: false,
                 memory_map: false,
+                encoding: None,
+                output_encoding: None,
+                decompress: false,
+                decoder_memory: 128 << 20,
                 observer: None,
             },
         }
@@ -234,6 +243,42 @@ impl Builder {
         self
     }
 
+    /// The encoding of the inputs' text, which is decoded before it is cut into records: the work sees UTF-8, and offsets are those
+    /// of the decoded text. Default: none; bytes are left alone.
+    ///
+    /// A byte order mark of this encoding is taken off an input; the first one's is written again if the output has the same
+    /// encoding. No mark of another encoding overrides it. A record with bytes that mean nothing in the encoding fails, of kind
+    /// [`Encoding`](crate::FailureKind::Encoding), and the error names their place in the source; in a header they end the run.
+    #[cfg(feature = "encoding")]
+    pub fn encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.encoding = Some(encoding);
+        self
+    }
+
+    /// The encoding of the output. The work writes UTF-8; a record that it writes anything else for, or a character that the
+    /// encoding lacks, fails, of kind [`Encoding`](crate::FailureKind::Encoding). Default: that of the inputs.
+    #[cfg(feature = "encoding")]
+    pub fn output_encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.output_encoding = Some(encoding);
+        self
+    }
+
+    /// Whether inputs that begin as gzip, zstd, bzip2 or xz files do are unpacked, all their members, frames and streams. Default:
+    /// no; bytes are left alone. Each format is a feature of the crate; input in one whose feature is off is an error, and so is
+    /// input that is cut short, damaged or followed by anything but zero bytes, an input whose name promises a compression and
+    /// that has neither that nor text in it, and one that is empty under such a name. Offsets are those of the unpacked bytes.
+    pub fn decompress(mut self, decompress: bool) -> Builder {
+        self.settings.decompress = decompress;
+        self
+    }
+
+    /// Most bytes that the window of a decoder may take, for zstd rounded down to a power of two; input that needs more is an
+    /// error. Default: 128 MiB, which is the most that `zstd` and `xz` ask for unless they are told to.
+    pub fn decoder_memory(mut self, bytes: usize) -> Builder {
+        self.settings.decoder_memory = bytes;
+        self
+    }
+
     /// So many records may fail and be left out or set aside; one more ends the run as with [`OnError::Stop`]. Which one that is depends on
     /// the input alone. Default: any number.
     pub fn max_errors(mut self, records: u64) -> Builder {
@@ -337,6 +382,11 @@ impl Builder {
 const MOST_THREADS: usize = 65_535;
 
 impl Settings {
+    /// What the work's UTF-8 is to become.
+    pub fn output_text(&self) -> Option<Encoding> {
+        self.output_encoding.or(self.encoding)
+    }
+
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
         self.output().dialect().unwrap_or(Dialect::CSV)
@@ -417,6 +467,10 @@ impl std::fmt::Debug for Settings {
             .field("retry", &self.retry)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)
+            .field("encoding", &self.encoding)
+            .field("output_encoding", &self.output_encoding)
+            .field("decompress", &self.decompress)
+            .field("decoder_memory", &self.decoder_memory)
             .finish_non_exhaustive()
     }
 }

@@ -12,7 +12,7 @@ use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Observer, Progress, Started};
@@ -21,7 +21,7 @@ use crate::summary::Summary;
 /// Writes the results. It alone knows how many lines and records came before a chunk.
 pub(crate) struct Ordered<'o, P: Process> {
     process: P,
-    output: Output<'o>,
+    output: Outlet<'o>,
     observer: Option<Arc<dyn Observer>>,
     failures: Failures,
     run: RunState,
@@ -40,7 +40,7 @@ pub(crate) enum Verdict {
 impl<'o, P: Process> Ordered<'o, P> {
     pub fn new(
         process: P,
-        output: Output<'o>,
+        output: Outlet<'o>,
         observer: Option<Arc<dyn Observer>>,
         failures: Failures,
         opened: OpenedInputs,
@@ -56,6 +56,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             inputs: Inputs::new(opened),
             control,
         }
+    }
+
+    /// Where it writes.
+    pub fn outlet(&mut self) -> &mut Outlet<'o> {
+        &mut self.output
     }
 
     /// Tells the observer that the inputs and the output are open.
@@ -120,7 +125,8 @@ impl<'o, P: Process> Ordered<'o, P> {
         buffer.begin(0, 0..0, end);
         let (process, run) = (&self.process, &self.run);
         let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
-        if let Err(error) = made.unwrap_or_else(|payload| Err(panicked(payload))) {
+        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        if let Err(error) = made.and_then(|()| buffer.settle_text()) {
             return Ok(Err(error));
         }
         buffer.end();
@@ -298,6 +304,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         };
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
+        if let Some(note) = &info.note {
+            self.note(note.clone());
+        }
         Ok(true)
     }
 
@@ -338,6 +347,13 @@ impl<'o, P: Process> Ordered<'o, P> {
         if matches!(error.reason, Reason::Woken) {
             return self.woken();
         }
+        // Compressed bytes that make no sense may be those of a file that was changed.
+        if matches!(error.reason, Reason::Read(_))
+            && self.inputs.is_at(error.index)
+            && let Err(changed) = self.inputs.check()
+        {
+            return changed;
+        }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
     }
@@ -349,6 +365,14 @@ impl<'o, P: Process> Ordered<'o, P> {
         } else {
             messages::output_closed(self.output.name())
         }
+    }
+
+    /// A run that was stopped because its output was closed says so.
+    pub fn told_of_close(&self, error: Error) -> Error {
+        if self.control.is_output_closed() && error.kind() == ErrorKind::Stopped {
+            return messages::output_closed(self.output.name());
+        }
+        error
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
@@ -400,6 +424,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let encoded = self.output.encode(bytes).map_err(|error| {
+            Error::new(
+                ErrorKind::Output,
+                "cannot encode what stands before a record",
+            )
+            .path(self.output.name())
+            .because(error)
+        })?;
+        let bytes: &[u8] = &encoded;
         let written = self.output.write_all(&mut [IoSlice::new(bytes)]);
         written.map_err(|error| self.output_error(error))?;
         self.summary.bytes_out += bytes.len() as u64;
@@ -416,6 +449,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
         match self.inputs.check() {
+            Ok(()) if error.is_stopped() => Error::stopped(),
             Ok(()) => output_error(error),
             Err(changed) => changed,
         }

@@ -3,6 +3,7 @@
 use crate::error::{BoxError, FailureKind, Fault, drop_quietly, panic_text};
 use crate::frame::TooLong;
 use crate::output::OutputError;
+use crate::text::Unencodable;
 
 /// Why the work on a chunk ended early.
 pub(crate) enum Ended {
@@ -122,6 +123,7 @@ pub(super) fn sort_out(error: BoxError) -> (FailureKind, BoxError) {
     match error.downcast::<Fault>() {
         Ok(fault) => fault.into_parts(),
         Err(error) if error.is::<Panicked>() => (FailureKind::Panic, error),
+        Err(error) if error.is::<Unencodable>() => (FailureKind::Encoding, error),
         Err(error) => (FailureKind::Work, error),
     }
 }

@@ -45,7 +45,10 @@ fn the_readme_speaks_the_truth() {
     let env = TestEnv::new();
     env.run("inorder check data/quoted.csv")
         .quiet()
-        .out("data/quoted.csv: csv, 11 records of 3 fields, 19 lines, 326 bytes: no faults\n");
+        .out(
+            "data/quoted.csv: csv, 11 records of 3 fields, 19 lines, 326 bytes: no faults\n  \
+             UTF-8 text, line ends: 11 LF, 8 CR LF, 1 lone CR; longest record 55 bytes; 2 blank lines\n",
+        );
     env.run("inorder cat --from csv -j 4 --memory 16MiB data/flights-sample.csv > copy.csv && cmp data/flights-sample.csv copy.csv")
         .quiet();
 }

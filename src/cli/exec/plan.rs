@@ -63,7 +63,10 @@ impl ExecPlan {
         let to = to.unwrap_or(plan.format_name);
         if !args.persistent {
             // Where a chunk ends shows in what the command does: that must not depend on timing.
-            let size = chunk_size::of(&plan.inputs, plan.run.records.is_some());
+            let size = chunk_size::of(
+                plan.source().size(plan.decompress),
+                plan.run.records.is_some(),
+            );
             plan.run.chunk_size.get_or_insert(size);
         }
         let answers = if to == plan.format_name {

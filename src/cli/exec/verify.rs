@@ -95,9 +95,10 @@ fn run(
         OnErrorArg::Stop => OnError::Stop,
         OnErrorArg::Skip | OnErrorArg::Reject => OnError::Skip,
     };
+    // The sample is what the run makes of the input's start: text that is unpacked and decoded.
     let builder = plan
         .plan
-        .pipeline()
+        .pipeline_of_text()
         .skip_lines(0)
         .limit(limit)
         .on_error(on_error);

@@ -65,14 +65,10 @@ impl Said {
         }
     }
 
-    /// No more will come.
-    pub fn end(&mut self) {
-        if !self.line.is_empty() {
-            self.end_line();
-        }
-    }
-
     fn end_line(&mut self) {
+        if self.line.is_empty() {
+            return;
+        }
         let mut line = std::mem::take(&mut self.line);
         line.push(b'\n');
         self.pass_on(line);
@@ -104,6 +100,13 @@ impl Said {
     }
 }
 
+impl Drop for Said {
+    /// No more will come.
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +117,6 @@ mod tests {
         assert_eq!(said.tail(), "");
         said.add(b"one\ntw");
         said.add(b"o\n");
-        said.end();
         assert_eq!(said.tail(), "one; two");
         for i in 0..10_000 {
             said.add(format!("line {i}\n").as_bytes());

@@ -15,7 +15,7 @@ pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
 use crate::format::Dialect;
-use crate::frame::fields;
+use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
 use crate::output::{Output, OutputError};
 use crate::record::Record;
@@ -92,15 +92,18 @@ impl Buffer {
     pub fn keep(&mut self, record: &Record<'_>) {
         self.add_lacking_end();
         self.lacks_end = record.raw.len() == record.content;
-        match self.place_of(record.raw) {
-            Some(place) if self.run.end == place.start && !self.run.is_empty() => {
-                self.run.end = place.end;
+        self.keep_bytes(record.raw);
+    }
+
+    /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
+    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
+    pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
+        if self.settings.blank_lines {
+            self.keep_bytes(chunk.bytes());
+        } else {
+            for record in chunk.records() {
+                self.keep(&record);
             }
-            Some(place) => {
-                self.settle_run();
-                self.run = place;
-            }
-            None => self.push(record.raw),
         }
     }
 
@@ -187,6 +190,20 @@ impl Buffer {
         self.spill.len + self.own.len() as u64
     }
 
+    #[inline]
+    fn keep_bytes(&mut self, bytes: &[u8]) {
+        match self.place_of(bytes) {
+            Some(place) if self.run.end == place.start && !self.run.is_empty() => {
+                self.run.end = place.end;
+            }
+            Some(place) => {
+                self.settle_run();
+                self.run = place;
+            }
+            None => self.push(bytes),
+        }
+    }
+
     /// Where in the chunk these bytes lie, if they do.
     #[inline]
     fn place_of(&self, raw: &[u8]) -> Option<Range<usize>> {
@@ -228,9 +245,7 @@ impl Buffer {
 
     fn settle_run_now(&mut self) {
         let run = std::mem::take(&mut self.run);
-        let slice =
-            self.settings.slices && run.len() >= SMALLEST_SLICE && self.kept.len() < MOST_SLICES;
-        if slice {
+        if run.len() >= SMALLEST_SLICE && self.kept.len() < MOST_SLICES {
             self.kept.push(Kept {
                 at: self.own_len(),
                 range: run,
@@ -313,6 +328,32 @@ impl Buffer {
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();
+    }
+
+    /// Cuts the closed buffer off after so many bytes of what it would write.
+    pub(crate) fn cut(&mut self, len: u64) {
+        let mut slices = 0;
+        let mut kept = 0;
+        for slice in &mut self.kept {
+            // Where it stands in what is written.
+            let start = slice.at + slices;
+            if start >= len {
+                break;
+            }
+            let size = (slice.range.len() as u64).min(len - start);
+            slice.range.end = slice.range.start + size as usize;
+            slices += size;
+            kept += 1;
+        }
+        self.kept.truncate(kept);
+        let own = (len - slices).min(self.own_len());
+        match own.checked_sub(self.spill.len) {
+            Some(own) => self.own.truncate(own as usize),
+            None => {
+                self.own.clear();
+                self.spill.len = own;
+            }
+        }
     }
 
     /// Passes on blank lines, which are no records.

@@ -1,9 +1,11 @@
 //! The program: what was typed (`args`), what to do (`plan`), the commands, and how they show themselves.
 
 mod args;
+mod bench;
 mod cat;
 mod check;
 mod escape;
+mod failures;
 mod help;
 mod json;
 mod magic;
@@ -13,6 +15,8 @@ mod plan;
 mod progress;
 mod run;
 mod same;
+#[cfg(unix)]
+mod signals;
 mod stats;
 mod status;
 mod streams;
@@ -25,6 +29,7 @@ use std::io::{self, Write};
 use clap::Parser;
 
 use args::{Cli, Command};
+use bench::BenchPlan;
 use map::MapPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
@@ -60,6 +65,8 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
         Command::Map(args) => map::map(&MapPlan::new(*args)?, voice),
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
+        Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
+        Command::PlainLoop(args) => bench::plain_loop(args),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::input::Waker;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Condvar, Instant, Mutex, lock, wait_until};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +53,8 @@ impl StopHandle {
             stopped: AtomicBool::new(false),
             cut_short: AtomicBool::new(false),
             order: OnceLock::new(),
+            sleeps: Mutex::new(()),
+            woken: Condvar::new(),
         });
         let mut runs = lock(&self.0.runs);
         runs.retain(|run| run.strong_count() > 0);
@@ -76,6 +78,9 @@ pub(crate) struct Control {
     /// The reader ended before the input did.
     cut_short: AtomicBool,
     order: OnceLock<Arc<dyn Stop>>,
+    sleeps: Mutex<()>,
+    /// Ends the sleep of a plain loop.
+    woken: Condvar,
 }
 
 /// The ordered stage's waits, which a stop ends.
@@ -88,8 +93,18 @@ impl Control {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.waker.wake();
+        drop(lock(&self.sleeps));
+        self.woken.notify_all();
         if let Some(order) = self.order.get() {
             order.stop();
+        }
+    }
+
+    /// Sleeps until then, or until the run is stopped.
+    pub fn sleep_until(&self, due: Instant) {
+        let mut guard = lock(&self.sleeps);
+        while !self.stopped.load(Ordering::SeqCst) && Instant::now() < due {
+            guard = wait_until(&self.woken, &self.sleeps, guard, due);
         }
     }
 
@@ -110,7 +125,7 @@ impl Control {
     /// A run that ended because it was told to has not done its work.
     pub fn stopped_early(&self) -> Result<(), Error> {
         if self.is_stopped() || self.cut_short.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Stopped, "stopped"));
+            return Err(Error::stopped());
         }
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! What can go wrong in a run, with the place where it did.
 
+mod fault;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+pub use fault::{FailureKind, Fault};
 
 use crate::escape;
 use crate::summary::Summary;
@@ -34,28 +38,6 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a record failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FailureKind {
-    /// The record itself is malformed, e.g. a quote that is never closed.
-    Parse,
-    /// The work returned an error.
-    Work,
-    /// The work panicked.
-    Panic,
-}
-
-impl fmt::Display for FailureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FailureKind::Parse => "malformed",
-            FailureKind::Work => "failed",
-            FailureKind::Panic => "panicked",
-        })
-    }
-}
-
 /// What kind of thing ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -70,7 +52,9 @@ pub enum ErrorKind {
     Header,
     /// The output could not be made, written or published.
     Output,
-    /// A record failed and [`OnError::Stop`](crate::OnError::Stop) was in force; [`Error::position`] says which.
+    /// A record failed and [`OnError::Stop`](crate::OnError::Stop) was in force, or one more than
+    /// [`Builder::max_errors`](crate::Builder::max_errors) allows, or [too many attempts](crate::Builder::max_failing_runs) failed in a row;
+    /// [`Error::position`] says which.
     Record(FailureKind),
     /// A record is longer than [`Builder::max_record_size`](crate::Builder::max_record_size).
     TooLong,
@@ -111,6 +95,11 @@ impl Error {
             source: None,
             summary: None,
         }))
+    }
+
+    /// A stop handle ended the run.
+    pub(crate) fn stopped() -> Error {
+        Error::new(ErrorKind::Stopped, "stopped")
     }
 
     pub(crate) fn path(mut self, path: &Path) -> Error {

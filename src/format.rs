@@ -189,6 +189,16 @@ impl Format {
         }
     }
 
+    /// Whether these bytes end as records of this format do.
+    pub(crate) fn ends(&self, bytes: &[u8]) -> bool {
+        match (bytes.last(), self.framing) {
+            (None, _) => true,
+            (Some(&last), Framing::Nul) => last == 0,
+            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
+            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
+        }
+    }
+
     /// Why the format can't be used, if so.
     pub(crate) fn refuse(&self) -> Option<String> {
         let dialect = self.dialect()?;

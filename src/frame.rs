@@ -18,13 +18,13 @@ use std::sync::{Arc, PoisonError};
 use memchr::memchr_iter;
 
 pub use chunk::Chunk;
-pub(crate) use chunk::{Framed, InputInfo};
+pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
 pub(crate) use size::ChunkSize;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
-use crate::format::{Format, Framing};
+use crate::format::Format;
 use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
 use crate::sync::Mutex;
 use scan::{Scanner, Want};
@@ -133,7 +133,7 @@ impl<'a> Framer<'a> {
             Some(InputInfo {
                 header: Some(header),
                 ..
-            }) => !self.ends(header.raw()),
+            }) => !self.options.format.ends(header.raw()),
             _ => false,
         };
         Ok(Opening {
@@ -141,16 +141,6 @@ impl<'a> Framer<'a> {
             header: self.header.clone(),
             header_lacks_end: lacks_end && self.find_more()?,
         })
-    }
-
-    /// Whether these bytes end as records of this format do.
-    fn ends(&self, bytes: &[u8]) -> bool {
-        match (bytes.last(), self.options.format.framing) {
-            (None, _) => true,
-            (Some(&last), Framing::Nul) => last == 0,
-            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
-            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
-        }
     }
 
     /// Goes on to the next input that has bytes after its header, if the current one has none. Whether there is one.
@@ -173,14 +163,14 @@ impl<'a> Framer<'a> {
 
     /// Adds the end that the last record of an input lacks, if records of another input follow.
     fn add_missing_end(&mut self, framed: &mut Framed) -> Result<(), FrameError> {
-        if self.origins.is_empty() || self.left == 0 || self.ends(&framed.bytes) {
+        if self.origins.is_empty() || self.left == 0 || self.options.format.ends(&framed.bytes) {
             return Ok(());
         }
         if self.open_next()? && self.find_more()? {
             let mut bytes = framed.bytes.to_vec();
             let end = self.options.format.default_end();
             bytes.extend_from_slice(end);
-            framed.added = end.len();
+            framed.place.added = end.len();
             framed.bytes = Bytes::from_vec(bytes, &self.recycler);
         }
         Ok(())
@@ -306,16 +296,17 @@ impl<'a> Framer<'a> {
             }
             let front = current.input.front();
             if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
-                let mut framed = Framed {
+                let place = Place {
+                    input: Arc::clone(&current.info),
                     offset: current.input.offset(),
-                    bytes: current.input.take(cut.len),
-                    added: 0,
                     first: current.records,
                     records: cut.records,
+                    added: 0,
                     unclosed: cut.unclosed,
-                    input: Arc::clone(&current.info),
                     attempt: 0,
                 };
+                let bytes = current.input.take(cut.len);
+                let mut framed = Framed { bytes, place };
                 current.records += cut.records;
                 self.left -= cut.records.min(self.left);
                 let last = current.at_end && current.input.front().is_empty();

@@ -41,6 +41,7 @@ mod escape;
 mod format;
 mod process;
 mod progress;
+mod retry;
 mod summary;
 mod sync;
 
@@ -62,17 +63,18 @@ pub mod parts;
 
 pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
-pub use error::{BoxError, Error, ErrorKind, FailureKind, Position};
+pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
 pub use frame::Chunk;
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
-pub use output::Sink;
+pub use output::{Rejects, Sink};
 pub use pipeline::{Builder, OnError, Pipeline, Preamble, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
-pub use progress::{Failure, Observer, Progress, Started};
+pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};
+pub use retry::Retry;
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};
 

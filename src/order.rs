@@ -13,6 +13,10 @@
 //! of 8 workers and 64 chunks they lost a seventh of their time if results grew by 30 %, a quarter if they grew fivefold; like this, nothing).
 //! [`wait_for_room`](Order::wait_for_room) alone looks at that: who is sure that slot and bytes are free can push without ever waiting.
 //!
+//! A chunk whose next attempt has to wait is put back by its worker, with the time when it is due. The writer, which waits for the head
+//! anyway, waits no longer than that and hands it over; so does any other hand-over that comes after the time. Until then it counts as
+//! in flight, but not as ready.
+//!
 //! The lock is held for a few steps of bookkeeping; nothing that a user wrote runs under it, not even a `drop`. One reader and one writer
 //! are meant, each on a thread of its own, outside any pool: only theirs are calls that wait.
 
@@ -24,7 +28,7 @@ mod slots;
 use std::mem;
 use std::sync::PoisonError;
 
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Instant, Mutex, MutexGuard, wait_until};
 use budget::Budget;
 use ready::Ready;
 use slots::{Outcome, Slots};
@@ -63,6 +67,8 @@ pub(crate) enum Next<R> {
     Result(u64, R),
     /// The worker of the chunk with this sequence number vanished.
     Lost(u64),
+    /// The head is not there yet, but a chunk that was put back is due: it is to be handed over.
+    Due,
     /// The order is closed, and everything in it is written.
     End,
     /// The run was stopped.
@@ -103,6 +109,17 @@ impl<C, R> State<C, R> {
         let alone = self.slots.is_empty() && self.budget.in_flight() == 0;
         let free = self.slots.len() < limits.slots && self.ready.len() < room.ready;
         alone || (free && self.budget.fits(room.bytes))
+    }
+
+    /// Whether a chunk that is not the head may start.
+    fn has_start(&self, limits: &Limits) -> bool {
+        self.slots.started() < limits.started && !self.budget.is_exceeded()
+    }
+
+    /// When the first of the chunks put back may start, as things are. Whoever changes things hands over.
+    fn next_due(&self, limits: &Limits) -> Option<Instant> {
+        let head_alone = (!self.has_start(limits)).then(|| self.slots.head());
+        self.ready.next_due(head_alone)
     }
 
     /// Whether what the reader waits for is there, so that it is to be woken. A wake-up for nothing costs more than this.
@@ -208,9 +225,9 @@ impl<C, R> Order<C, R> {
         if state.stopped {
             return None;
         }
+        state.ready.bring_back();
         let is_head = state.ready.first()?.seq == state.slots.head();
-        let may_start = state.slots.started() < self.limits.started && !state.budget.is_exceeded();
-        if !is_head && !may_start {
+        if !is_head && !state.has_start(&self.limits) {
             return None;
         }
         let (ticket, chunk) = state.ready.pop()?;
@@ -241,6 +258,34 @@ impl<C, R> Order<C, R> {
         self.settle(ticket, Outcome::Lost, None);
     }
 
+    /// Puts a started chunk back on the ready list, as its next attempt, which may not start before `due`; it is charged with `bytes` instead
+    /// of what it held. `false`: the ticket is not that of the attempt under way, or the run was stopped.
+    pub(crate) fn put_back(&self, ticket: Ticket, chunk: C, bytes: usize, due: Instant) -> bool {
+        let mut state = self.lock();
+        let renewed = match state.stopped {
+            true => None,
+            false => state.slots.put_back(ticket, bytes),
+        };
+        let Some((ticket, old)) = renewed else {
+            drop(state);
+            // The chunk goes here, for a user's `drop` may panic.
+            return false;
+        };
+        state.budget.replace(old, bytes);
+        state.ready.put_off(ticket, chunk, due);
+        // It has another time to look at.
+        let wakes_writer = mem::take(&mut state.writer_waits);
+        let wakes_reader = state.wakes_reader(&self.limits);
+        drop(state);
+        if wakes_writer {
+            self.head.notify_all();
+        }
+        if wakes_reader {
+            self.room.notify_all();
+        }
+        true
+    }
+
     fn settle(&self, ticket: Ticket, outcome: Outcome<R>, bytes: Option<usize>) -> bool {
         let mut state = self.lock();
         let settled = state.slots.settle(ticket, outcome, bytes);
@@ -264,7 +309,7 @@ impl<C, R> Order<C, R> {
 
     // The writer's part.
 
-    /// Waits for the head of the order and takes its result. The slot stays reserved until it is released or run again, one of which must
+    /// Waits for the head of the order, or until a chunk that was put back may start, and takes the head's result. The slot stays reserved until it is released or run again, one of which must
     /// come before the next call.
     pub(crate) fn next(&self) -> Next<R> {
         let mut state = self.lock();
@@ -278,8 +323,15 @@ impl<C, R> Order<C, R> {
                 Some(Outcome::Lost) => return Next::Lost(seq),
                 None if state.closed && state.slots.is_empty() => return Next::End,
                 None => {
+                    let due = state.next_due(&self.limits);
+                    if due.is_some_and(|due| due <= Instant::now()) {
+                        return Next::Due;
+                    }
                     state.writer_waits = true;
-                    state = wait(&self.head, state);
+                    state = match due {
+                        Some(due) => wait_until(&self.head, &self.state, state, due),
+                        None => wait(&self.head, state),
+                    };
                 }
             }
         }

@@ -23,6 +23,7 @@ mod publish;
 #[cfg(not(unix))]
 #[path = "output/portable.rs"]
 mod publish;
+mod rejects;
 mod sink;
 mod spill;
 #[cfg(unix)]
@@ -32,6 +33,8 @@ mod write;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub use rejects::Rejects;
+pub(crate) use rejects::{Ends, OpenRejects};
 pub use sink::Sink;
 pub(crate) use spill::spill_file;
 
@@ -77,10 +80,10 @@ impl<'a> Output<'a> {
         &self.name
     }
 
-    /// Whether what is written can still be taken back. Only then may bytes be written straight from a
-    /// mapped input.
-    pub(crate) fn is_unpublished_file(&self) -> bool {
-        matches!(self.way, Way::Unpublished(_))
+    /// Whether what is written can still be taken back, or goes nowhere. Only then may bytes be written straight
+    /// from a mapped input.
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        matches!(self.way, Way::Unpublished(_) | Way::Discard)
     }
 
     /// The folder the file will appear in: the place for spill files. `None`: the output is no file.

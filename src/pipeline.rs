@@ -12,6 +12,7 @@
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
+mod failures;
 mod inputs;
 mod messages;
 mod ordered;
@@ -33,6 +34,7 @@ use crate::error::{BoxError, Error, ErrorKind, panic_text};
 use crate::frame::{ChunkSize, FrameError, FrameOptions, Framer, Reason};
 use crate::input::{OpenOptions, Source};
 use crate::output::Sink;
+use crate::pool::{Pending, Worked};
 use crate::process::{Each, Outcome, Process};
 use crate::record::Record;
 use crate::summary::{Summary, WorkerSummary};
@@ -182,42 +184,61 @@ impl Run<'_> {
         mut framer: Framer<'_>,
     ) -> Result<(), Error> {
         stages.begin(self.settings, &mut framer)?;
-        if self.inline(stages, &mut framer)? {
-            return Ok(());
+        match self.inline(stages, &mut framer)? {
+            Inline::End => Ok(()),
+            Inline::Rest(first) => self.parallel(stages, framer, first),
         }
-        self.parallel(stages, framer)
     }
 
-    /// The plain loop. Whether it came to the end of the input.
+    /// The plain loop.
     fn inline<P: Process>(
         &mut self,
         stages: &mut Stages<'_, P>,
         framer: &mut Framer<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Inline, Error> {
         let ordered = &mut stages.ordered;
         let mut busy = Duration::ZERO;
         // A chunk of fixed size can be long: the first one is not to be worked on alone.
         let adaptive = self.settings.chunk_bytes.is_none();
         while self.settings.sequential || (adaptive && busy < WARM_UP) {
             let next = reading(|| framer.next(self.size.want()));
-            let Some(mut framed) = next.map_err(|error| ordered.reader_failed(error))? else {
-                return Ok(true);
+            let Some(framed) = next.map_err(|error| ordered.reader_failed(error))? else {
+                return Ok(Inline::End);
             };
+            let mut pending = Pending::from(framed);
             loop {
-                let bytes = framed.bytes.len();
-                let done = stages.work.run(framed, 0);
+                let bytes = pending.framed.bytes.len();
+                let done = match stages.work.run(pending, 0, |_, ()| ()) {
+                    Worked::Done(done, ()) => done,
+                    Worked::Later(later) if self.settings.sequential => {
+                        if let Some(due) = later.due() {
+                            stages.control.sleep_until(due);
+                        }
+                        pending = later;
+                        continue;
+                    }
+                    Worked::Later(later) => return Ok(Inline::Rest(Some(later))),
+                };
                 busy += done.busy;
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
-                let in_flight = bytes + done.output.held();
+                let in_flight = bytes + done.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, 0)? {
                     Verdict::Written => break,
-                    Verdict::Again(again) => framed = again,
+                    Verdict::Again(again) => pending = again.into(),
                 }
             }
         }
-        Ok(false)
+        Ok(Inline::Rest(None))
     }
+}
+
+/// How the plain loop ended.
+enum Inline {
+    /// With the input.
+    End,
+    /// The rest is for all threads: perhaps a chunk that was begun and has to wait for its next attempt, and what is not read.
+    Rest(Option<Pending<()>>),
 }
 
 fn cannot_start(error: BoxError) -> Error {
@@ -284,11 +305,11 @@ pub fn process_file<R: Outcome>(
 }
 
 impl Settings {
-    fn frame_options(&self) -> FrameOptions {
+    fn frame_options(&self, map: bool) -> FrameOptions {
         FrameOptions {
             format: self.format.clone(),
             open: OpenOptions {
-                map: self.memory_map,
+                map,
                 window: self.window(),
                 block: self.block(),
             },

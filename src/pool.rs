@@ -6,10 +6,15 @@
 
 mod attempt;
 mod failure;
+mod policy;
+mod runs;
+mod so_far;
 mod worker;
 
-pub(crate) use failure::{Ended, RecordFailure, panicked};
-pub(crate) use worker::{Done, Work};
+pub(crate) use failure::{Ended, RecordFailure, RecordPlace, panicked};
+pub(crate) use policy::Policy;
+pub(crate) use so_far::Pending;
+pub(crate) use worker::{Done, Work, Worked};
 
 use rayon::{ScopeFifo, ThreadPoolBuilder};
 

@@ -19,6 +19,7 @@ pub struct Record<'c> {
     pub(crate) framing: Framing,
     pub(crate) header: Option<&'c Header>,
     pub(crate) input: &'c Path,
+    pub(crate) attempt: u32,
 }
 
 impl<'c> Record<'c> {
@@ -89,6 +90,11 @@ impl<'c> Record<'c> {
     /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
         self.input
+    }
+
+    /// How often this record was tried before: see [`Retry`](crate::Retry).
+    pub fn attempt(&self) -> u32 {
+        self.attempt
     }
 }
 
@@ -172,6 +178,7 @@ impl Header {
             framing: Framing::Csv(self.dialect),
             header: Some(self),
             input,
+            attempt: 0,
         }
     }
 }

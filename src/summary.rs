@@ -24,6 +24,9 @@ pub struct Summary {
     pub chunks: u64,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// Chunks that failed [whole](crate::ChunkError::Whole), though none of their records failed alone: what their parts gave is in the
+    /// output, and whether it is what the whole would have given is not known.
+    pub flaky_chunks: u64,
     /// Wall clock time of the run.
     pub elapsed: Duration,
     /// Worker threads.

@@ -2,6 +2,19 @@
 //! shuttle's types in their stead.
 
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::time::Instant;
+
+/// Waits to be notified, but no longer than until then. `mutex` is the guard's.
+pub(crate) fn wait_until<'a, T>(
+    condvar: &Condvar,
+    _mutex: &'a Mutex<T>,
+    guard: MutexGuard<'a, T>,
+    until: Instant,
+) -> MutexGuard<'a, T> {
+    let left = until.saturating_duration_since(Instant::now());
+    let waited = condvar.wait_timeout(guard, left);
+    waited.map_or_else(|poisoned| poisoned.into_inner().0, |(guard, _)| guard)
+}
 
 /// Locks. No lock of this crate is held across a user's code, so what a poisoned one guards is whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

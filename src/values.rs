@@ -12,6 +12,7 @@ mod outlet;
 mod quiet;
 mod results;
 mod scoped;
+mod thread;
 mod worked;
 
 use std::num::NonZero;

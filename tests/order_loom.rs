@@ -5,6 +5,21 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread;
 
+    pub(crate) use crate::order_model::clock::Instant;
+
+    /// Nobody notifies in time.
+    pub(crate) fn wait_until<'a, T>(
+        _condvar: &Condvar,
+        mutex: &'a Mutex<T>,
+        guard: MutexGuard<'a, T>,
+        until: Instant,
+    ) -> MutexGuard<'a, T> {
+        drop(guard);
+        Instant::pass(until);
+        thread::yield_now();
+        mutex.lock().unwrap()
+    }
+
     pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
         loom::model(test);
     }
@@ -186,6 +201,34 @@ fn a_lost_chunk_is_reported_and_run_again() {
     explore(2, plan.clone());
     plan.workers = 2;
     plan.chunks[0].remove(0);
+    explore(1, plan);
+}
+
+#[test]
+fn a_chunk_put_back_comes_when_it_is_due() {
+    // The head; one behind it; both, the later one first; twice.
+    for put_off in [
+        &[(0, 1)][..],
+        &[(1, 1)],
+        &[(0, 2), (1, 1)],
+        &[(0, 1), (0, 2)],
+    ] {
+        for (workers, started) in [(1, 1), (2, 1), (2, 2)] {
+            let mut plan = Plan::straight(limits(100, started), workers, &[(1, 1); 2]);
+            for &(chunk, ticks) in put_off {
+                let attempt = Attempt::new(2, 1, Way::PutBack(ticks));
+                plan.chunks[chunk].insert(0, attempt);
+            }
+            explore(1, plan);
+        }
+    }
+}
+
+#[test]
+fn a_head_put_back_comes_though_the_results_behind_it_exceed_the_budget() {
+    let mut plan = Plan::straight(limits(10, 2), 1, &[(3, 3), (3, 30), (3, 3)]);
+    plan.chunks[0].insert(0, Attempt::new(3, 3, Way::PutBack(2)));
+    plan.chunks[2].insert(0, Attempt::new(3, 3, Way::PutBack(1)));
     explore(1, plan);
 }
 

@@ -5,6 +5,21 @@ mod sync {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use shuttle::thread;
 
+    pub(crate) use crate::order_model::clock::Instant;
+
+    /// Nobody notifies in time.
+    pub(crate) fn wait_until<'a, T>(
+        _condvar: &Condvar,
+        mutex: &'a Mutex<T>,
+        guard: MutexGuard<'a, T>,
+        until: Instant,
+    ) -> MutexGuard<'a, T> {
+        drop(guard);
+        Instant::pass(until);
+        thread::yield_now();
+        mutex.lock().unwrap()
+    }
+
     pub(crate) fn run(test: impl Fn() + Send + Sync + 'static) {
         shuttle::check_random(test, 1);
     }
@@ -47,10 +62,11 @@ fn random_attempt(limit: usize, last: bool) -> Attempt {
     } else {
         up_to(bytes)
     };
-    let way = match thread_rng().gen_range(0..8) {
+    let way = match thread_rng().gen_range(0..10) {
         0 => Way::Twice,
         1 if !last => Way::Late,
         2 | 3 if !last => Way::Lose,
+        4 | 5 if !last => Way::PutBack(up_to(3) as u64 - 1),
         _ => Way::Fill,
     };
     Attempt::new(bytes, filled, way)

@@ -16,8 +16,6 @@ pub(crate) struct BufferSettings {
     pub ends: Ends,
     /// Separates what is written for a record that has no end.
     pub default_end: &'static [u8],
-    /// Whether the sink may be given slices of the input.
-    pub slices: bool,
     /// Whether blank lines are passed on in their place.
     pub blank_lines: bool,
     /// Own bytes of one chunk beyond this go to a file.

@@ -1,6 +1,7 @@
 //! What was typed. Parsing does nothing else; what follows from it is in `plan`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -52,6 +53,16 @@ pub enum Command {
     /// quotes that are never closed, and NDJSON lines that are not JSON as RFC 8259 has it. Status 3 if there are any.
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
+    /// Measure the plain sequential loop against one thread and several: speed-up, efficiency, memory, equality
+    ///
+    /// Every way runs as a process of its own, in turn, --runs times, after a first round that is not counted. They are
+    /// compared by their fewest seconds; what each wrote (to a temporary file in TMPDIR) is compared with what the
+    /// plain loop wrote. The plain loop reads a record, works, and writes it. A difference is status 1.
+    #[command(after_long_help = help::BENCH)]
+    Bench(BenchArgs),
+    /// The plain loop that `bench` compares with
+    #[command(hide = true)]
+    PlainLoop(CatArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -105,6 +116,61 @@ pub struct CheckArgs {
     pub run: RunArgs,
     #[command(flatten)]
     pub show: ShowArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The file to read
+    #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// Time to spend on every record, as in `cat`: none, fib:N, fib:N..M, sleep:D, sleep:D..E
+    #[arg(long, value_name = "WORK")]
+    pub work: Work,
+    /// How many workers to try [default: 1, 2, 4 and so on, up to the cores]
+    #[arg(short = 'j', long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<Vec<u16>>,
+    /// Counted rounds
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+    /// Print the figures as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw the speed-up, with the line of an ideal one
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+    /// No word about the rounds
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// The format [default: by the input's name, as in `cat`]
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    pub from: Option<FormatArg>,
+    /// The byte between two fields
+    #[arg(short, long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub delimiter: Option<u8>,
+    /// The byte that quotes a field
+    #[arg(long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
+    #[arg(help_heading = "Input")]
+    pub quote: Option<u8>,
+    /// Quotes are plain data
+    #[arg(long, conflicts_with = "quote", help_heading = "Input")]
+    pub no_quoting: bool,
+    /// The first record of CSV or TSV is no header
+    #[arg(long, alias = "no-headers", help_heading = "Input")]
+    pub no_header: bool,
+    /// Read the input instead of mapping it
+    #[arg(long, help_heading = "Input")]
+    pub no_mmap: bool,
+    /// Bytes in flight, as in `cat`
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Memory")]
+    pub memory: Option<usize>,
+    /// At most N records in a chunk
+    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = "Memory")]
+    pub records: Option<u64>,
+    /// A fixed chunk size
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Memory")]
+    pub chunk_size: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -167,9 +233,29 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Failures")]
 pub struct FailureArgs {
-    /// What becomes of a record that fails: it ends the run, or it is left out (and the status is 3)
-    #[arg(long, value_name = "WHAT", default_value = "stop")]
-    pub on_error: OnErrorArg,
+    /// What becomes of a record that fails [default: stop; reject with --rejects]
+    ///
+    /// When records were left out or set aside the status is 3.
+    #[arg(long, value_name = "WHAT")]
+    pub on_error: Option<OnErrorArg>,
+    /// Set failing records aside in PATH, as they were, and what is wrong with each in PATH.errors.ndjson
+    ///
+    /// With the header, so that they can be mended and run again. Both files are written anew by each run, are empty when
+    /// nothing failed, and are kept when the run fails.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub rejects: Option<PathBuf>,
+    /// Stop once more than N records have failed [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
+    /// Try what fails again, up to N times
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retries: u32,
+    /// How long to wait before the first retry; it doubles up to 30 s, and between half and all of it is waited
+    #[arg(long, value_name = "D", value_parser = units::duration, default_value = "100ms")]
+    pub retry_delay: Duration,
+    /// Stop when N attempts at whole chunks have failed in a row, retries included: it fails on everything; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub max_failing_runs: u64,
 }
 
 #[derive(Debug, Args)]
@@ -256,6 +342,8 @@ pub enum OnErrorArg {
     Stop,
     /// It is left out
     Skip,
+    /// It is set aside (see --rejects)
+    Reject,
 }
 
 /// `--progress`.
@@ -296,7 +384,11 @@ mod tests {
         let args = cat("inorder cat");
         assert!(args.input.inputs.is_empty());
         assert_eq!(args.output.output, PathBuf::from("-"));
-        assert_eq!(args.failures.on_error, OnErrorArg::Stop);
+        assert_eq!(args.failures.on_error, None);
+        assert_eq!(
+            (args.failures.retries, args.failures.max_failing_runs),
+            (0, 64)
+        );
         assert_eq!(args.work, Work::default());
         assert_eq!(
             (args.run.threads, args.run.memory, args.run.records),
@@ -309,7 +401,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --no-output-header --on-error skip --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --no-output-header --on-error skip --max-errors 7 --retries 3 --retry-delay 2s --max-failing-runs 0 --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -323,6 +415,10 @@ mod tests {
         );
         assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
+        assert_eq!(args.failures.on_error, Some(OnErrorArg::Skip));
+        assert_eq!(args.failures.max_errors, Some(7));
+        assert_eq!(args.failures.retries, 3);
+        assert_eq!(args.failures.retry_delay, Duration::from_secs(2));
         assert_eq!(args.run.threads, 64);
         assert_eq!(args.run.memory, Some(16 << 20));
         assert_eq!(
@@ -355,7 +451,8 @@ mod tests {
             "inorder cat -N 0",
             "inorder cat --memory lots",
             "inorder cat --work fib:x",
-            "inorder cat --on-error reject",
+            "inorder cat --on-error reject,skip",
+            "inorder cat --retry-delay x",
             "inorder cat --files0-from names x.csv",
             "inorder cat --nonsense",
             "inorder check -o out",

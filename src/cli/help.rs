@@ -17,7 +17,9 @@ Status:
   0  done; also when the reader of standard output went away
   1  failed: no output file was made or changed
   2  what was typed can't be done
-  3  done, but records were left out, or check found faults";
+  3  done, but records were left out or set aside, or check found faults
+
+SIGUSR1 prints a line of progress and one for each worker.";
 
 pub const CAT: &str = "\
 Examples:
@@ -35,7 +37,13 @@ Examples:
     inorder cat --work sleep:10ms -j 64 --limit 640 data/flights-sample.csv -o out.csv
 
   One record in a hundred fails and is left out (status 3):
-    inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv";
+    inorder cat --work fail:1% --on-error skip data/flights-sample.csv -o out.csv
+
+  Or is set aside, to be mended and run again; what is wrong stands in bad.csv.errors.ndjson (status 3):
+    inorder cat --work fail:1% data/flights-sample.csv -o out.csv --rejects bad.csv
+
+  One attempt in ten fails and is tried again:
+    inorder cat --work fail:10% --retries 9 --retry-delay 1ms data/flights-sample.csv -o out.csv";
 
 pub const MAP: &str = "\
 Examples:
@@ -69,6 +77,12 @@ Examples:
   inorder check --json data/quoted.csv
   inorder check --from csv --no-header --faults 3 - < data/flights-sample.csv
   inorder check data/events.ndjson";
+
+pub const BENCH: &str = "\
+Examples:
+  inorder bench data/flights-sample.csv --work fib:15
+  inorder bench data/flights-sample.csv --work fib:1..20 --threads 1,2,4 --runs 3 --plot speedup.svg
+  inorder bench data/flights-sample.csv --work sleep:100us --threads 16,64 --runs 1 --json";
 
 pub const COMPLETIONS: &str = "\
 Examples:
@@ -112,7 +126,9 @@ mod tests {
 
     #[test]
     fn every_command_has_examples() {
-        for command in Cli::command().get_subcommands() {
+        let program = Cli::command();
+        let commands = program.get_subcommands();
+        for command in commands.filter(|command| !command.is_hide_set()) {
             let help = command.get_after_long_help().map(ToString::to_string);
             assert!(
                 help.is_some_and(|help| help.contains("Examples:\n")),

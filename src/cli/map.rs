@@ -24,9 +24,8 @@ use inorder::Sink;
 use layout::Layout;
 use work::Map;
 
-use super::cat::shows_failures;
 use super::names::OutputName;
-use super::run;
+use super::run::{self, shows_failures};
 use super::status::Status;
 use super::voice::Voice;
 
@@ -57,8 +56,9 @@ pub fn map(plan: &MapPlan, voice: &mut Voice) -> anyhow::Result<Status> {
         sort_keys: plan.sort_keys,
         speaker: voice.speaker(),
     };
-    let summary = run::run(&plan.plan, voice, sink, &process, shows_failures(voice))?;
-    Ok(Status::with_faults(summary.skipped))
+    let shows = shows_failures(&plan.plan, voice);
+    let summary = run::run(&plan.plan, voice, sink, &process, shows)?;
+    Ok(Status::of_done(&summary))
 }
 
 /// Shows what is wrong with a filter, with the line and a caret below the place.

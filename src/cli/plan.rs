@@ -4,12 +4,13 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Format, OnError, Pipeline, Preamble, Source};
+use inorder::{Builder, Format, Pipeline, Preamble, Source};
 
 use super::args::{
     CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
     RunArgs, ShowArgs,
 };
+use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
 use super::work::Work;
@@ -31,7 +32,7 @@ pub struct Plan {
     pub blank_lines: bool,
     pub preamble: Preamble,
     pub stack_size: Option<usize>,
-    pub skip_failed: bool,
+    pub failures: Failures,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
@@ -73,7 +74,7 @@ impl CatPlan {
 impl CheckPlan {
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let mut plan = Plan::new("check", FormatArg::Lines, args.input, args.run, args.show)?;
-        plan.skip_failed = true;
+        plan.failures.on_error = OnErrorArg::Skip;
         plan.has_report = true;
         plan.refuse_clashes(&OutputName::Stdout)?;
         Ok(CheckPlan {
@@ -114,7 +115,7 @@ impl Plan {
             blank_lines: true,
             preamble: Preamble::Keep,
             stack_size: None,
-            skip_failed: false,
+            failures: Failures::default(),
             run,
             progress: show.progress,
             quiet: show.quiet,
@@ -132,7 +133,7 @@ impl Plan {
     ) -> anyhow::Result<OutputName> {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
-        self.skip_failed = failures.on_error == OnErrorArg::Skip;
+        self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
         Ok(name)
@@ -154,6 +155,10 @@ impl Plan {
             }
             _ => {}
         }
+        if let Some(rejects) = &self.failures.rejects {
+            let stats = self.stats.as_ref().and_then(OutputName::path);
+            same::refuse_rejects_over(rejects, &self.inputs, &[result.path(), stats])?;
+        }
         if *result == OutputName::Stdout || self.stats == Some(OutputName::Stdout) {
             streams::need_output()?;
         }
@@ -170,21 +175,16 @@ impl Plan {
             .threads(self.run.threads)
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
-            .sequential(self.run.sequential)
-            .on_error(if self.skip_failed {
-                OnError::Skip
-            } else {
-                OnError::Stop
-            });
-        builder = builder
             .blank_lines(self.blank_lines)
-            .preamble(self.preamble);
+            .preamble(self.preamble)
+            .sequential(self.run.sequential);
         if let Some(format) = &self.output_format {
             builder = builder.output_format(format.clone());
         }
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }
+        builder = self.failures.set(builder);
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }

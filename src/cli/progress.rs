@@ -1,6 +1,7 @@
 //! Progress: what is shown of the figures that a run keeps up to date.
 
 mod board;
+mod desks;
 mod pace;
 
 use std::env;

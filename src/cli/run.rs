@@ -2,14 +2,18 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use indicatif::DecimalBytes;
-use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary};
+use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary, Working};
 
 use super::args::ProgressArg;
+use super::escape;
 use super::plan::Plan;
 use super::progress::{Board, Manner, Ticker};
+#[cfg(unix)]
+use super::signals::Answers;
 use super::stats::{Stats, StatsFile};
 use super::status::{Status, message};
 use super::units::{counted, grouped};
@@ -36,6 +40,8 @@ pub fn run<P: Process>(
         notes: (!plan.quiet).then(|| voice.speaker()),
         on_failure,
     };
+    #[cfg(unix)]
+    let _answers = Answers::start(Arc::clone(&board), voice.speaker());
     let manner = Manner::of(plan.progress, plan.result_on_terminal);
     if manner != Manner::Nothing {
         voice.show(Ticker::new(board, manner));
@@ -99,10 +105,7 @@ fn few_chunks(summary: &Summary) -> Option<String> {
 /// The run in one line: on a terminal, on request, and when not all went well.
 fn summary_line(plan: &Plan, result: &anyhow::Result<Summary>) -> Option<String> {
     let (summary, status) = match result {
-        Ok(summary) => (
-            summary,
-            Status::with_faults(summary.skipped + summary.rejected),
-        ),
+        Ok(summary) => (summary, Status::of_done(summary)),
         Err(error) => (
             error.downcast_ref::<inorder::Error>()?.summary()?,
             Status::of(error),
@@ -126,12 +129,18 @@ fn describe(summary: &Summary, has_report: bool) -> String {
         format!("{read} read")
     } else {
         let records = counted(summary.records, "record");
-        let skipped = match summary.skipped {
+        let told = |count: u64, what: &str| match count {
             0 => String::new(),
-            skipped => format!(", {} skipped", grouped(skipped)),
+            count => format!(", {} {what}", grouped(count)),
+        };
+        let skipped = told(summary.skipped, "skipped");
+        let rejected = told(summary.rejected, "rejected");
+        let retries = match summary.retries {
+            0 => String::new(),
+            retries => format!(", {}", counted_retries(retries)),
         };
         let written = DecimalBytes(summary.bytes_out);
-        format!("{records}{skipped}, {read} read, {written} written")
+        format!("{records}{skipped}{rejected}{retries}, {read} read, {written} written")
     };
     text.push_str(&format!(", {seconds:.2} s"));
     // A rate over less than this says nothing.
@@ -140,6 +149,44 @@ fn describe(summary: &Summary, has_report: bool) -> String {
         text.push_str(&format!(", {}/s", DecimalBytes(per_second as u64)));
     }
     text
+}
+
+fn counted_retries(retries: u64) -> String {
+    match retries {
+        1 => "1 retry".to_owned(),
+        retries => format!("{} retries", grouped(retries)),
+    }
+}
+
+/// Records left out or set aside of which each gets a line; the summary counts the rest.
+const SHOWN_FAILURES: u64 = 10;
+
+/// Says the first failures. With rejects all of them are told there.
+pub fn shows_failures(plan: &Plan, voice: &Voice) -> OnFailure {
+    if plan.failures.rejects.is_some() {
+        return Box::new(|_| ());
+    }
+    let speaker = voice.speaker();
+    let seen = AtomicU64::new(0);
+    Box::new(
+        move |failure: &Failure<'_>| match seen.fetch_add(1, Relaxed) {
+            n if n < SHOWN_FAILURES => speaker.line(&skipped_line(failure)),
+            SHOWN_FAILURES => {
+                speaker.line("more records were skipped; only the first 10 are shown")
+            }
+            _ => {}
+        },
+    )
+}
+
+/// `PATH: skipped, record N (line L, byte B): cause`.
+fn skipped_line(failure: &Failure<'_>) -> String {
+    format!(
+        "{}: skipped, {}: {}",
+        escape::name(&failure.position.input),
+        failure.position,
+        failure.error
+    )
 }
 
 /// What the library reports to.
@@ -160,6 +207,10 @@ impl Observer for Reporter {
 
     fn failed(&self, failure: &Failure<'_>) {
         (self.on_failure)(failure);
+    }
+
+    fn working(&self, worker: usize, on: Option<&Working<'_>>) {
+        self.board.working(worker, on);
     }
 
     fn note(&self, note: &str) {
@@ -197,6 +248,13 @@ mod tests {
         assert_eq!(
             describe(&quick, false),
             "1,000 records, 7 skipped, 5.00 MB read, 4.00 MB written, 0.00 s"
+        );
+        quick.skipped = 0;
+        quick.rejected = 2;
+        quick.retries = 1;
+        assert_eq!(
+            describe(&quick, false),
+            "1,000 records, 2 rejected, 1 retry, 5.00 MB read, 4.00 MB written, 0.00 s"
         );
         assert_eq!(describe(&quick, true), "5.00 MB read, 0.00 s");
     }

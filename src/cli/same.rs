@@ -3,6 +3,8 @@
 use std::fs::{self, Metadata};
 use std::path::Path;
 
+use inorder::Rejects;
+
 use super::escape;
 use super::names::InputName;
 use super::status::usage;
@@ -48,6 +50,32 @@ pub fn refuse_stats_over(
             "{}: --stats would overwrite an input or the output",
             escape::name(stats)
         )));
+    }
+    Ok(())
+}
+
+/// Refuses a place for rejects that is no file, an input, or another file that the run writes.
+pub fn refuse_rejects_over(
+    rejects: &Path,
+    inputs: &[InputName],
+    others: &[Option<&Path>],
+) -> anyhow::Result<()> {
+    for path in [rejects, &Rejects::errors_path(rejects)] {
+        let refuse = |what: &str| Err(usage(format!("{}: --rejects {what}", escape::name(path))));
+        let found = fs::metadata(path).ok();
+        if found.as_ref().is_some_and(|found| !found.is_file()) {
+            return refuse("needs a regular file: it writes two, side by side");
+        }
+        let id = found.and_then(|found| file_id(&found));
+        let is_same = |other: &Path| other == path || id.is_some() && path_id(other) == id;
+        if others.iter().flatten().any(|other| is_same(other))
+            || id.is_some() && stdout_file().map(|stdout| stdout.id) == id
+        {
+            return refuse("would overwrite another file of this run");
+        }
+        if id.is_some() && inputs.iter().any(|input| identity(input) == id) {
+            return refuse("would overwrite an input");
+        }
     }
     Ok(())
 }

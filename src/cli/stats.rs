@@ -36,6 +36,7 @@ pub struct Stats {
     bytes_out: u64,
     chunks: u64,
     retries: u64,
+    flaky_chunks: u64,
     seconds: f64,
     threads: usize,
     peak_in_flight: u64,
@@ -85,11 +86,7 @@ impl Stats {
     pub fn of(plan: &Plan, result: Result<&Summary, &anyhow::Error>) -> Stats {
         let nothing = Summary::default();
         let (summary, status, error) = match result {
-            Ok(summary) => (
-                summary,
-                Status::with_faults(summary.skipped + summary.rejected),
-                None,
-            ),
+            Ok(summary) => (summary, Status::of_done(summary), None),
             Err(error) => {
                 let known = error.downcast_ref::<inorder::Error>();
                 let summary = known.and_then(inorder::Error::summary);
@@ -122,6 +119,7 @@ impl Stats {
             bytes_out: summary.bytes_out,
             chunks: summary.chunks,
             retries: summary.retries,
+            flaky_chunks: summary.flaky_chunks,
             seconds,
             threads: summary.threads,
             peak_in_flight: summary.peak_in_flight,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use inorder::ErrorKind;
+use inorder::{ErrorKind, Summary};
 
 /// How the program ends. The numbers are part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Status {
     Failed = 1,
     /// What was typed can't be done.
     Usage = 2,
-    /// Done, but records were left out, or `check` found faults.
+    /// Done, but records were left out or set aside, or `check` found faults.
     Faults = 3,
 }
 
@@ -42,12 +42,11 @@ impl Status {
         }
     }
 
-    /// The status of a run that went to its end, with so many records left out.
-    pub fn with_faults(faults: u64) -> Status {
-        if faults == 0 {
-            Status::Done
-        } else {
-            Status::Faults
+    /// The status of a run that went to its end.
+    pub fn of_done(summary: &Summary) -> Status {
+        match summary.skipped + summary.rejected + summary.flaky_chunks {
+            0 => Status::Done,
+            _ => Status::Faults,
         }
     }
 
@@ -139,7 +138,15 @@ mod tests {
 
     #[test]
     fn of_a_finished_run() {
-        assert_eq!(Status::with_faults(0), Status::Done);
-        assert_eq!(Status::with_faults(7), Status::Faults);
+        assert_eq!(Status::of_done(&Summary::default()), Status::Done);
+        for change in [
+            |summary: &mut Summary| summary.skipped = 7,
+            |summary: &mut Summary| summary.rejected = 7,
+            |summary: &mut Summary| summary.flaky_chunks = 1,
+        ] {
+            let mut summary = Summary::default();
+            change(&mut summary);
+            assert_eq!(Status::of_done(&summary), Status::Faults);
+        }
     }
 }

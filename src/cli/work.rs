@@ -12,9 +12,11 @@ use super::units;
 
 /// What is done to each record besides passing it on: `none`, `fib:N`, `fib:N..M`, `sleep:D`, `sleep:D..E`, `fail:RATE`, several by commas.
 ///
-/// What falls to a record is drawn from its number alone: the same every run, with any number of threads.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What falls to a record is drawn from its number alone, whether it fails from its number and the attempt: the same every run, with any
+/// number of threads.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Work {
+    typed: String,
     steps: Vec<Step>,
 }
 
@@ -38,11 +40,39 @@ impl fmt::Display for WorkFailed {
 
 impl Error for WorkFailed {}
 
+impl Default for Work {
+    fn default() -> Work {
+        Work {
+            typed: "none".to_string(),
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.typed)
+    }
+}
+
 impl Work {
-    /// Spends what falls to the record of this number.
-    pub fn spend(&self, number: u64) -> Result<(), WorkFailed> {
+    /// Whether some records are meant to fail.
+    pub fn may_fail(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Fail(_)))
+    }
+
+    /// Whether nothing is done to any record.
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Spends what falls to the record of this number, at this attempt (from 0).
+    pub fn spend(&self, number: u64, attempt: u32) -> Result<(), WorkFailed> {
         for (index, step) in self.steps.iter().enumerate() {
-            let draw = draw(number, index as u64);
+            let draw = match (step, attempt) {
+                (Step::Fail(_), 1..) => draw(draw(number, index as u64), attempt.into()),
+                _ => draw(number, index as u64),
+            };
             match step {
                 Step::Fib(range) => {
                     black_box(fib(black_box(within(range, draw))));
@@ -95,7 +125,10 @@ impl FromStr for Work {
                 _ => Err("work is none, fib:N, fib:N..M, sleep:D, sleep:D..E or fail:RATE, several by commas".to_string()),
             })
             .collect::<Result<Vec<Step>, String>>()?;
-        Ok(Work { steps })
+        Ok(Work {
+            typed: text.to_string(),
+            steps,
+        })
     }
 }
 
@@ -210,12 +243,21 @@ mod tests {
         let failing = |text| {
             let work = work(text);
             (1..=10_000)
-                .filter(|&number| work.spend(number).is_err())
+                .filter(|&number| work.spend(number, 0).is_err())
                 .count()
         };
         assert_eq!(failing("fail:0"), 0);
         assert_eq!(failing("fail:1"), 10_000);
         assert!((60..140).contains(&failing("fail:1%")));
+    }
+
+    #[test]
+    fn another_attempt_has_its_own_luck() {
+        let work = work("fail:50%");
+        let lucky = |number: &u64| work.spend(*number, 1).is_ok();
+        let failed = (1..=1000).filter(|&number| work.spend(number, 0).is_err());
+        let saved = failed.filter(lucky).count();
+        assert!((200..300).contains(&saved), "{saved}");
     }
 
     #[test]

@@ -18,16 +18,23 @@ use crate::sync::Mutex;
 #[derive(Debug, Clone)]
 pub(crate) struct Framed {
     pub bytes: Bytes,
-    /// How many bytes at its end the input lacks.
-    pub added: usize,
+    pub place: Place,
+}
+
+/// Where a chunk stands in the inputs.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub input: Arc<InputInfo>,
     /// Of its first byte in its input.
     pub offset: u64,
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
+    /// How many bytes at its end the input lacks.
+    pub added: usize,
     /// Where the quote stands that the end of the input left open; its record is the last one.
     pub unclosed: Option<usize>,
-    pub input: Arc<InputInfo>,
+    /// How often the ordered stage has sent the chunk back.
     pub attempt: u32,
 }
 
@@ -56,7 +63,7 @@ impl InputInfo {
 impl Framed {
     /// The bytes that the input has.
     pub fn own_bytes(&self) -> &[u8] {
-        &self.bytes[..self.bytes.len() - self.added]
+        &self.bytes[..self.bytes.len() - self.place.added]
     }
 
     /// The whole chunk, for the work.
@@ -65,7 +72,8 @@ impl Framed {
             framed: self,
             control,
             range: 0..self.bytes.len(),
-            first: self.first,
+            first: self.place.first,
+            attempt: self.place.attempt,
         }
     }
 }
@@ -78,6 +86,7 @@ pub struct Chunk<'c> {
     control: &'c Control,
     range: Range<usize>,
     first: u64,
+    attempt: u32,
 }
 
 impl<'c> Chunk<'c> {
@@ -101,17 +110,17 @@ impl<'c> Chunk<'c> {
 
     /// The byte offset of the first byte in its input, from 0.
     pub fn offset(&self) -> u64 {
-        self.framed.offset + self.range.start as u64
+        self.framed.place.offset + self.range.start as u64
     }
 
     /// The input's header.
     pub fn header(&self) -> Option<&'c Header> {
-        self.framed.input.header.as_ref()
+        self.framed.place.input.header.as_ref()
     }
 
     /// The header as a record, e.g. to [`keep`](Buffer::keep) it.
     pub fn header_record(&self) -> Option<Record<'c>> {
-        let input = &self.framed.input;
+        let input = &self.framed.place.input;
         input
             .header
             .as_ref()
@@ -120,12 +129,13 @@ impl<'c> Chunk<'c> {
 
     /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
-        &self.framed.input.name
+        &self.framed.place.input.name
     }
 
-    /// How often the chunk has been worked on before, from 0.
+    /// How often the chunk has been worked on before, from 0. Where one record failed and is tried again with those that follow it, this is
+    /// how often that record, the first, was tried.
     pub fn attempt(&self) -> u32 {
-        self.framed.attempt
+        self.attempt
     }
 
     /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
@@ -157,12 +167,12 @@ impl<'c> Chunk<'c> {
 
     #[inline]
     pub(crate) fn spans(&self) -> Spans<'c> {
-        Spans::new(self.bytes(), self.framed.input.framing)
+        Spans::new(self.bytes(), self.framed.place.input.framing)
     }
 
     /// The records, and in NDJSON the blank lines too.
     pub(crate) fn lines(&self) -> Spans<'c> {
-        match self.framed.input.framing {
+        match self.framed.place.input.framing {
             Framing::Ndjson => Spans::new(self.bytes(), Framing::Lines),
             _ => self.spans(),
         }
@@ -175,28 +185,24 @@ impl<'c> Chunk<'c> {
             content: span.content_end - span.start,
             number: self.first + index + 1,
             offset: self.offset() + span.start as u64,
-            framing: self.framed.input.framing,
-            header: self.framed.input.header.as_ref(),
-            input: &self.framed.input.name,
+            framing: self.framed.place.input.framing,
+            header: self.framed.place.input.header.as_ref(),
+            input: &self.framed.place.input.name,
+            attempt: match index {
+                0 => self.attempt,
+                _ => self.framed.place.attempt,
+            },
         }
     }
 
-    /// The part from `start`, a place in the whole chunk, whose first record is the `index`-th of this one.
-    pub(crate) fn rest(&self, start: usize, index: u64) -> Chunk<'c> {
-        self.part(start..self.range.end, index)
-    }
-
-    pub(crate) fn part(&self, range: Range<usize>, index: u64) -> Chunk<'c> {
+    /// A part of the whole chunk, from its `index`-th record on, that was tried so often.
+    pub(crate) fn part(&self, range: Range<usize>, index: u64, tries: u32) -> Chunk<'c> {
         Chunk {
             range,
             first: self.first + index,
+            attempt: self.attempt + tries,
             ..self.clone()
         }
-    }
-
-    /// Places in the whole chunk.
-    pub(crate) fn range(&self) -> Range<usize> {
-        self.range.clone()
     }
 }
 

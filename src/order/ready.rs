@@ -3,11 +3,15 @@
 use std::collections::VecDeque;
 
 use super::Ticket;
+use crate::sync::Instant;
 
-/// The ready list, oldest first. The oldest chunk is the one that gates the output, so nothing ever overtakes it.
+/// The ready list, oldest first. The oldest chunk is the one that gates the output, so nothing ever overtakes it, but for chunks
+/// that may not start before a time: they come back to their place when it is there.
 #[derive(Debug)]
 pub(super) struct Ready<C> {
     entries: VecDeque<Entry<C>>,
+    /// Those that are not due, in no order: there are few.
+    later: Vec<(Instant, Entry<C>)>,
 }
 
 #[derive(Debug)]
@@ -20,9 +24,11 @@ impl<C> Ready<C> {
     pub(super) fn new() -> Self {
         Self {
             entries: VecDeque::new(),
+            later: Vec::new(),
         }
     }
 
+    /// How many may start as far as time is concerned.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -35,6 +41,33 @@ impl<C> Ready<C> {
     /// Puts the head of the order back: every other chunk is younger.
     pub(super) fn push_first(&mut self, ticket: Ticket, chunk: C) {
         self.entries.push_front(Entry { ticket, chunk });
+    }
+
+    /// Puts a chunk aside until `due`.
+    pub(super) fn put_off(&mut self, ticket: Ticket, chunk: C, due: Instant) {
+        self.later.push((due, Entry { ticket, chunk }));
+    }
+
+    /// Brings the chunks that are due back to their places.
+    pub(super) fn bring_back(&mut self) {
+        if self.later.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        for (_, entry) in self.later.extract_if(.., |(due, _)| *due <= now) {
+            let seq = entry.ticket.seq;
+            let place = self.entries.partition_point(|other| other.ticket.seq < seq);
+            self.entries.insert(place, entry);
+        }
+    }
+
+    /// When the first of the chunks put off is due; of the one with this sequence number alone, if one is given.
+    pub(super) fn next_due(&self, seq: Option<u64>) -> Option<Instant> {
+        self.later
+            .iter()
+            .filter(|(_, entry)| seq.is_none_or(|seq| entry.ticket.seq == seq))
+            .map(|(due, _)| *due)
+            .min()
     }
 
     /// The ticket of the chunk that starts next.

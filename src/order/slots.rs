@@ -5,8 +5,8 @@ use std::mem;
 
 use super::Ticket;
 
-/// A ring of slots by sequence number. A slot's stages are ready, started, settled (filled or lost), taken by the writer; from there it is
-/// released, or renewed for its next attempt.
+/// A ring of slots by sequence number. A slot's stages are ready, started (from where it may be put back), settled (filled or lost), taken
+/// by the writer; from there it is released, or renewed for its next attempt.
 #[derive(Debug)]
 pub(super) struct Slots<R> {
     head: u64,
@@ -108,6 +108,20 @@ impl<R> Slots<R> {
         let new = slot.charge;
         self.started -= 1;
         Ok((old, new))
+    }
+
+    /// Makes a started slot ready for its next attempt. Returns the new ticket and the old charge, or `None` when the ticket is not that
+    /// of the attempt under way.
+    pub(super) fn put_back(&mut self, ticket: Ticket, charge: usize) -> Option<(Ticket, usize)> {
+        let slot = self
+            .current(ticket)
+            .filter(|slot| matches!(slot.stage, Stage::Started))?;
+        slot.attempt = slot.attempt.wrapping_add(1);
+        slot.stage = Stage::Ready;
+        let old = mem::replace(&mut slot.charge, charge);
+        let attempt = slot.attempt;
+        self.started -= 1;
+        Some((Ticket { attempt, ..ticket }, old))
     }
 
     pub(super) fn is_head_settled(&self) -> bool {

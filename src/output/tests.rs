@@ -92,7 +92,7 @@ fn a_file_appears_only_when_it_is_finished() {
         let folder = folder();
         let path = folder.path().join("out");
         let mut output = way(&path);
-        assert!(output.is_unpublished_file());
+        assert!(output.can_be_taken_back());
         assert_eq!(output.folder(), Some(folder.path()));
         assert_eq!(output.name(), path);
         assert!(output.closed_fd().is_none());
@@ -433,7 +433,7 @@ fn a_writer_is_flushed_once_it_is_finished() {
     }
     let mut taken = Vec::new();
     let mut output = Output::open(Sink::writer(Held(Vec::new(), &mut taken, false))).unwrap();
-    assert!(!output.is_unpublished_file());
+    assert!(!output.can_be_taken_back());
     assert_eq!(
         (output.name(), output.folder()),
         (Path::new("<writer>"), None)

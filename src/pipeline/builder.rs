@@ -6,10 +6,13 @@ use super::Pipeline;
 use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Dialect, Format};
+use crate::output::Rejects;
+use crate::pool::Policy;
 use crate::progress::Observer;
+use crate::retry::Retry;
 
 /// What happens when a record fails.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum OnError {
     /// The run ends with that record's error; everything before it is written.
@@ -17,6 +20,17 @@ pub enum OnError {
     Stop,
     /// The record is left out of the output, counted, and told to the [`Observer`].
     Skip,
+    /// As [`Skip`](OnError::Skip), and the record is set aside, with a row that says why.
+    Reject(Rejects),
+}
+
+impl OnError {
+    pub(crate) fn rejects(&self) -> Option<&Rejects> {
+        match self {
+            OnError::Reject(rejects) => Some(rejects),
+            OnError::Stop | OnError::Skip => None,
+        }
+    }
 }
 
 /// What is passed on of that which stands before the first record, and the header, of the first input.
@@ -71,6 +85,9 @@ pub(crate) struct Settings {
     pub blank_lines: bool,
     pub preamble: Preamble,
     pub on_error: OnError,
+    pub max_errors: u64,
+    pub max_failing_runs: u64,
+    pub retry: Retry,
     pub sequential: bool,
     pub memory_map: bool,
     pub observer: Option<Arc<dyn Observer>>,
@@ -94,6 +111,9 @@ impl Default for Builder {
                 blank_lines: true,
                 preamble: Preamble::Keep,
                 on_error: OnError::Stop,
+                max_errors: u64::MAX,
+                max_failing_runs: 64,
+                retry: Retry::default(),
                 sequential: false,
                 memory_map: false,
                 observer: None,
@@ -196,6 +216,27 @@ impl Builder {
         self
     }
 
+    /// So many records may fail and be left out or set aside; one more ends the run as with [`OnError::Stop`]. Which one that is depends on
+    /// the input alone. Default: any number.
+    pub fn max_errors(mut self, records: u64) -> Builder {
+        self.settings.max_errors = records;
+        self
+    }
+
+    /// Whether, and when, what failed is tried again. Default: it is not.
+    pub fn retry(mut self, retry: Retry) -> Builder {
+        self.settings.retry = retry;
+        self
+    }
+
+    /// So many attempts in a row that failed [whole](crate::ChunkError::Whole), without one in between that did not, end the run: the work fails on
+    /// everything. Retries and attempts at parts of a chunk count. Which one is the last depends on how the input is cut, so only with a
+    /// [fixed chunk size](Builder::chunk_size) on the input alone. Default: 64; 0 is no limit.
+    pub fn max_failing_runs(mut self, attempts: u64) -> Builder {
+        self.settings.max_failing_runs = attempts;
+        self
+    }
+
     /// A plain loop on one thread: the same result, the reference. Default: no.
     pub fn sequential(mut self, sequential: bool) -> Builder {
         self.settings.sequential = sequential;
@@ -208,7 +249,9 @@ impl Builder {
         self
     }
 
-    /// Maps regular files instead of reading them. Default: no. Both ways give the same bytes; mapped windows save a copy.
+    /// Maps regular files instead of reading them, where the result can be taken back until the end: a file that is not
+    /// published yet, or [`discard`](crate::Sink::discard). For other sinks files are read all the same. Default: no. Both
+    /// ways give the same bytes; mapped windows save a copy.
     ///
     /// # Safety
     /// Nobody may change an input file while a run reads it. A file that is cut short can end the process with SIGBUS (see
@@ -281,6 +324,24 @@ impl Settings {
         self.output_format.as_ref().unwrap_or(&self.format)
     }
 
+    /// As many attempts in a row that fail whole end the run.
+    pub fn max_failing_runs(&self) -> u64 {
+        match self.max_failing_runs {
+            0 => u64::MAX,
+            attempts => attempts,
+        }
+    }
+
+    /// What the workers do with what fails.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            stops: matches!(self.on_error, OnError::Stop),
+            rejects: self.on_error.rejects().is_some(),
+            retry: self.retry.clone(),
+            max_failing_runs: self.max_failing_runs(),
+        }
+    }
+
     /// The largest chunk: each worker should have several in flight.
     pub fn chunk_limit(&self) -> usize {
         let fair = self.memory / self.threads.saturating_mul(4).max(1);
@@ -321,6 +382,9 @@ impl std::fmt::Debug for Settings {
             .field("blank_lines", &self.blank_lines)
             .field("preamble", &self.preamble)
             .field("on_error", &self.on_error)
+            .field("max_errors", &self.max_errors)
+            .field("max_failing_runs", &self.max_failing_runs)
+            .field("retry", &self.retry)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)
             .finish_non_exhaustive()

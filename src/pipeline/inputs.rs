@@ -6,7 +6,7 @@ use super::messages::changed;
 use crate::error::{Error, Position, escaped};
 use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
-use crate::pool::{Done, RecordFailure};
+use crate::pool::{Done, RecordPlace};
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
@@ -38,6 +38,13 @@ impl Inputs {
         self.current
             .as_ref()
             .is_some_and(|current| current.info.index == index)
+    }
+
+    /// Which input's chunks are being written, from 0.
+    pub fn index(&self) -> usize {
+        self.current
+            .as_ref()
+            .map_or(0, |current| current.info.index)
     }
 
     /// Goes on to the next input, if one was opened. The one before must be left.
@@ -79,14 +86,14 @@ impl Inputs {
     pub fn advance(&mut self, done: &mut Done) {
         if let Some(current) = &mut self.current {
             current.lines += done.lines;
-            current.end = done.offset + done.bytes;
+            current.end = done.place.offset + done.bytes;
             current.tail = std::mem::take(&mut done.tail);
         }
     }
 
     /// Whether the input is still what it was when this chunk was read.
     pub fn check_before(&mut self, done: &Done) -> Result<(), Error> {
-        let end = done.offset + done.bytes;
+        let end = done.place.offset + done.bytes;
         self.current
             .as_mut()
             .map_or(Ok(()), |current| current.check(&done.tail, end))
@@ -103,25 +110,20 @@ impl Inputs {
         checked
     }
 
-    /// Where a record stands: so many records, lines and bytes after its chunk's beginning.
-    fn position(&self, done: &Done, index: u64, lines: u64, start: usize) -> Position {
-        let before = self.current.as_ref().map_or(0, |current| current.lines);
-        Position {
-            input: done.input.name.to_path_buf(),
-            record: done.first + index + 1,
-            line: before + lines + 1,
-            offset: done.offset + start as u64,
-        }
-    }
-
     /// Where a chunk begins.
     pub fn position_of_chunk(&self, done: &Done) -> Position {
-        self.position(done, 0, 0, 0)
+        self.position_of(done, RecordPlace::default())
     }
 
-    /// Where a failing record stands.
-    pub fn position_of(&self, done: &Done, failure: &RecordFailure) -> Position {
-        self.position(done, failure.index, failure.lines, failure.start)
+    /// Where a record of a chunk stands.
+    pub fn position_of(&self, done: &Done, place: RecordPlace) -> Position {
+        let before = self.current.as_ref().map_or(0, |current| current.lines);
+        Position {
+            input: done.place.input.name.to_path_buf(),
+            record: done.place.first + place.index + 1,
+            line: before + place.lines + 1,
+            offset: done.place.offset + place.start as u64,
+        }
     }
 
     /// Where the reader met an error: behind all that is written.

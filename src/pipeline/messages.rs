@@ -11,11 +11,34 @@ use crate::pool::RecordFailure;
 
 /// A record, or one of several, failed and ends the run.
 pub(super) fn failed(failure: RecordFailure, position: Position) -> Error {
-    let what = match (failure.kind, failure.records) {
+    let mut what = match (failure.kind, failure.records) {
         (FailureKind::Parse, _) => "malformed".to_owned(),
         (_, 1) => "failed".to_owned(),
         (_, records) => format!("failed, one of {records} records or more"),
     };
+    if failure.attempts > 1 {
+        what.push_str(&format!(" after {} attempts", failure.attempts));
+    }
+    ended_by(failure, position, what)
+}
+
+/// This record is one more than may fail.
+pub(super) fn too_many(failure: RecordFailure, position: Position, most: u64) -> Error {
+    let what = match most {
+        0 => return failed(failure, position),
+        1 => "failed, and more than 1 record has".to_owned(),
+        most => format!("failed, and more than {most} records have"),
+    };
+    ended_by(failure, position, what)
+}
+
+/// So many attempts failed in a row.
+pub(super) fn all_fail(failure: RecordFailure, position: Position, attempts: u64) -> Error {
+    let what = format!("failed, as did all of {attempts} attempts in a row");
+    ended_by(failure, position, what)
+}
+
+fn ended_by(failure: RecordFailure, position: Position, what: String) -> Error {
     Error::new(ErrorKind::Record(failure.kind), what)
         .at(position)
         .because(failure.error.take())
@@ -36,7 +59,7 @@ pub(super) fn reader_failed(error: FrameError, position: Position) -> Error {
         }
         Reason::Shrank { from, to } => changed(name, InputError::Shrank { from, to }),
         Reason::Modified => changed(name, InputError::Modified),
-        Reason::Woken => stopped(),
+        Reason::Woken => Error::stopped(),
         Reason::TooLong(error) => too_long(position, &error),
         Reason::HeaderUnclosed => {
             let what = format!(
@@ -54,11 +77,6 @@ pub(super) fn reader_failed(error: FrameError, position: Position) -> Error {
             .path(name)
             .because(source),
     }
-}
-
-/// A stop handle ended the run.
-pub(super) fn stopped() -> Error {
-    Error::new(ErrorKind::Stopped, "stopped")
 }
 
 /// The sink failed.
@@ -86,7 +104,7 @@ pub(super) fn changed(name: &Path, error: InputError) -> Error {
             ErrorKind::Changed,
             "input was modified while it was read".to_owned(),
         ),
-        InputError::Stopped => return stopped(),
+        InputError::Stopped => return Error::stopped(),
         InputError::Io(source) => {
             return Error::new(ErrorKind::Input, "cannot be looked at")
                 .path(name)

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::builder::Preamble;
+use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
 use crate::buffer::{Buffer, BufferSettings};
@@ -12,9 +13,9 @@ use crate::control::Control;
 use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
 use crate::output::{Output, OutputError};
-use crate::pool::{Done, Ended, RecordFailure, panicked};
+use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
-use crate::progress::{Failure, Observer, Progress};
+use crate::progress::{Observer, Progress, Started};
 use crate::summary::Summary;
 
 /// Writes the results. It alone knows how many lines and records came before a chunk.
@@ -22,10 +23,9 @@ pub(crate) struct Ordered<'o, P: Process> {
     process: P,
     output: Output<'o>,
     observer: Option<Arc<dyn Observer>>,
+    failures: Failures,
     run: RunState,
     summary: Summary,
-    progress: Progress,
-    seq: u64,
     inputs: Inputs,
     control: Arc<Control>,
 }
@@ -42,6 +42,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         process: P,
         output: Output<'o>,
         observer: Option<Arc<dyn Observer>>,
+        failures: Failures,
         opened: OpenedInputs,
         control: Arc<Control>,
     ) -> Ordered<'o, P> {
@@ -49,17 +50,19 @@ impl<'o, P: Process> Ordered<'o, P> {
             process,
             output,
             observer,
+            failures,
             run: RunState::default(),
             summary: Summary::default(),
-            progress: Progress::default(),
-            seq: 0,
             inputs: Inputs::new(opened),
             control,
         }
     }
 
-    pub fn observer(&self) -> Option<&dyn Observer> {
-        self.observer.as_deref()
+    /// Tells the observer that the inputs and the output are open.
+    pub fn started(&self, run: &Started) {
+        if let Some(observer) = &self.observer {
+            observer.started(run);
+        }
     }
 
     /// Writes what stands before the first record.
@@ -79,9 +82,10 @@ impl<'o, P: Process> Ordered<'o, P> {
         let Some((info, header)) = with_header else {
             return Ok(());
         };
-        let with_end = [header.raw(), b"\n"].concat();
         let mut record = header.as_record(&info.name);
+        let with_end;
         if opening.header_lacks_end {
+            with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
         let made = self.aside(buffers, record.end(), |process, _, out| {
@@ -126,14 +130,21 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     /// Takes the next result in order.
     pub fn commit(&mut self, mut done: Done, in_flight: usize) -> Result<Verdict, Error> {
-        self.enter(&done.input)?;
-        if !self.output.is_unpublished_file() {
-            // What was copied out of a map is good only if the file is still what it was.
+        self.enter(&done.place.input)?;
+        if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_)) = &done.ended {
+        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {
             // What there is of a result is of no use, and no process is asked about it.
             return self.count(done, in_flight).map(|()| Verdict::Written);
+        }
+        self.failures.limit(&mut done);
+        if let Some(ended) = done
+            .ended
+            .take_if(|ended| matches!(ended, Ended::AllFail(_)))
+        {
+            // The work is at fault, not these records: the run ends before them.
+            return Err(self.ended(&done, ended));
         }
         match self.decide(&mut done)? {
             Some(bytes) => {
@@ -149,7 +160,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     /// Asks the process. `None`: run it again; else the bytes that go before it.
     fn decide(&mut self, done: &mut Done) -> Result<Option<Vec<u8>>, Error> {
         let committed = Committed {
-            seq: self.seq,
+            seq: self.summary.chunks,
             processed: done.processed,
             bytes_out: done.output.len(),
             note: done.output.noted(),
@@ -174,84 +185,90 @@ impl<'o, P: Process> Ordered<'o, P> {
             );
         };
         self.summary.retries += 1;
-        Ok(Verdict::Again(Framed {
-            bytes,
-            added: done.added,
-            offset: done.offset,
-            first: done.first,
-            records: done.records,
-            unclosed: done.unclosed,
-            input: Arc::clone(&done.input),
-            attempt: done.attempt + 1,
-        }))
+        let mut place = done.place;
+        place.attempt += 1;
+        Ok(Verdict::Again(Framed { bytes, place }))
     }
 
     fn count(&mut self, mut done: Done, in_flight: usize) -> Result<(), Error> {
-        let mut failures = std::mem::take(&mut done.failures);
-        for failure in &mut failures {
-            self.report(&done, failure);
+        let failed = self.failures.report(&mut done, &self.inputs)?;
+        let summary = &mut self.summary;
+        summary.add_chunk(done.worker, done.busy);
+        summary.processed += done.processed;
+        match self.failures.rejects() {
+            true => summary.rejected += failed,
+            false => summary.skipped += failed,
         }
-        let skipped: u64 = failures.iter().map(|failure| failure.records).sum();
-        self.seq += 1;
-        self.summary.add_chunk(done.worker, done.busy);
-        self.summary.processed += done.processed;
-        self.summary.skipped += skipped;
-        self.summary.records += done.processed + skipped;
-        self.progress.failed += skipped;
-        self.progress.records = self.summary.records;
+        summary.retries += done.retries;
+        let end = done.ended.as_ref().map(Ended::place);
+        summary.records += match end {
+            None => done.place.records,
+            Some(Some(place)) => place.index,
+            Some(None) => done.processed + failed,
+        };
         if let Some(ended) = done.ended.take() {
-            if let Ended::Failed(failure) | Ended::TooLong(failure, _) = &ended {
-                self.summary.bytes_in += failure.start as u64;
-                self.summary.lines += failure.lines;
+            if let Some(place) = ended.place() {
+                summary.bytes_in += place.start as u64;
+                summary.lines += place.lines;
             }
             return Err(self.ended(&done, ended));
         }
-        if done.processed + skipped != done.records {
+        if done.processed + failed != done.place.records {
             let what = format!(
-                "a chunk of {} records gave {} results and {skipped} failures",
-                done.records, done.processed
+                "a chunk of {} records gave {} results and {failed} failures",
+                done.place.records, done.processed
             );
             return Err(
                 Error::new(ErrorKind::Internal, what).at(self.inputs.position_of_chunk(&done))
             );
         }
+        summary.flaky_chunks += u64::from(done.is_flaky);
         self.summary.bytes_in += done.bytes;
         self.summary.lines += done.lines;
         self.inputs.advance(&mut done);
-        self.progress.bytes_in = self.summary.bytes_in;
-        self.progress.bytes_out = self.summary.bytes_out;
-        self.progress.in_flight = in_flight as u64;
         if let Some(observer) = &self.observer {
-            observer.progress(&self.progress);
+            observer.progress(&self.progress(in_flight));
         }
         Ok(())
     }
 
-    fn report(&mut self, done: &Done, failure: &mut RecordFailure) {
-        if let Some(observer) = &self.observer {
-            let position = self.inputs.position_of(done, failure);
-            observer.failed(&Failure {
-                position: &position,
-                kind: failure.kind,
-                error: &*failure.error,
-                attempts: done.attempt + 1,
-            });
+    fn progress(&self, in_flight: usize) -> Progress {
+        let summary = &self.summary;
+        Progress {
+            records: summary.records,
+            bytes_in: summary.bytes_in,
+            bytes_out: summary.bytes_out,
+            failed: summary.skipped + summary.rejected,
+            retries: summary.retries,
+            in_flight: in_flight as u64,
+            input: self.inputs.index(),
         }
     }
 
     fn ended(&self, done: &Done, ended: Ended) -> Error {
         match ended {
             Ended::Failed(failure) => {
-                let position = self.inputs.position_of(done, &failure);
+                let position = self.inputs.position_of(done, failure.place);
                 messages::failed(failure, position)
             }
-            Ended::TooLong(failure, error) => {
-                messages::too_long(self.inputs.position_of(done, &failure), &error)
+            Ended::TooMany(failure) => {
+                let position = self.inputs.position_of(done, failure.place);
+                messages::too_many(failure, position, self.failures.max_errors())
+            }
+            Ended::AllFail(failure) => {
+                let position = self.inputs.position_of(done, failure.place);
+                messages::all_fail(failure, position, self.failures.max_failing_runs())
+            }
+            Ended::TooLong(place, error) => {
+                messages::too_long(self.inputs.position_of(done, place), &error)
+            }
+            Ended::Observer(error) => {
+                Error::new(ErrorKind::Panic, "the observer panicked").because(error.take())
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => messages::stopped(),
+            Ended::Stopped => Error::stopped(),
         }
     }
 
@@ -272,7 +289,6 @@ impl<'o, P: Process> Ordered<'o, P> {
         };
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
-        self.progress.input = info.index;
         Ok(true)
     }
 
@@ -287,6 +303,11 @@ impl<'o, P: Process> Ordered<'o, P> {
     pub fn complete(&mut self) -> Result<(), Error> {
         while self.enter_next()? {}
         self.leave()
+    }
+
+    /// Records whose result is in the output so far.
+    pub fn processed(&self) -> u64 {
+        self.summary.processed
     }
 
     pub fn note(&mut self, note: String) {
@@ -319,12 +340,19 @@ impl<'o, P: Process> Ordered<'o, P> {
         finish: impl FnOnce(&mut Summary),
     ) -> Result<Summary, Error> {
         let mut result = run.and_then(|()| self.complete());
+        self.note_flaky_chunks();
         let Ordered {
-            output,
+            mut output,
             mut summary,
+            failures,
             ..
         } = self;
-        let mut output = output;
+        if result.is_ok() {
+            result = balance(&summary);
+        }
+        // What was set aside is kept when the run fails, and comes before the output that lacks it.
+        let kept = failures.finish();
+        result = result.and(kept);
         match &result {
             Ok(()) => result = output.finish().map_err(output_error),
             // What came before the failure is to reach the sink all the same; the failure is what is told.
@@ -337,6 +365,17 @@ impl<'o, P: Process> Ordered<'o, P> {
             Ok(()) => Ok(summary),
             Err(error) => Err(error.after(summary)),
         }
+    }
+
+    fn note_flaky_chunks(&mut self) {
+        let chunks = match self.summary.flaky_chunks {
+            0 => return,
+            1 => "1 chunk".to_owned(),
+            chunks => format!("{chunks} chunks"),
+        };
+        self.note(format!(
+            "{chunks} failed as a whole, though none of the records failed alone: what the parts gave is in the output"
+        ));
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -363,4 +402,17 @@ impl<'o, P: Process> Ordered<'o, P> {
             Err(changed) => changed,
         }
     }
+}
+
+/// Every record that was read is in the output, or failed.
+fn balance(summary: &Summary) -> Result<(), Error> {
+    let ended = summary.processed + summary.skipped + summary.rejected;
+    if summary.records == ended {
+        return Ok(());
+    }
+    let what = format!(
+        "{} records were read, but {} were processed, {} skipped and {} rejected",
+        summary.records, summary.processed, summary.skipped, summary.rejected
+    );
+    Err(Error::new(ErrorKind::Internal, what))
 }

@@ -10,21 +10,22 @@ use crate::control::Control;
 use crate::error::{Error, ErrorKind, drop_quietly};
 use crate::frame::Framer;
 use crate::order::Next;
-use crate::pool::{Pool, with_pool};
+use crate::pool::{Pending, Pool, with_pool};
 use crate::process::Process;
 
 impl Run<'_> {
-    /// Works on the rest of the input on all threads. The calling thread becomes the writer's.
+    /// Works on the rest of the input on all threads; first on a chunk that was begun and has to wait. The calling thread becomes the writer's.
     pub(super) fn parallel<P: Process + Send>(
         &mut self,
         stages: &mut Stages<'_, P>,
         framer: Framer<'_>,
+        first: Option<Pending<()>>,
     ) -> Result<(), Error> {
         let (work, size) = (Arc::clone(&stages.work), Arc::clone(&self.size));
-        let stage = Stage::new(self.settings, &stages.control, work, size, |_| ());
+        let stage = Stage::new(self.settings, &stages.control, work, size, |_, ()| ());
         let (threads, stack_size) = (self.settings.threads, self.settings.stack_size);
         let result = with_pool(threads, stack_size, |pool| {
-            stage.run(pool, framer, &mut stages.ordered, &stages.control)
+            stage.run(pool, framer, first, &mut stages.ordered, &stages.control)
         });
         self.peak = self.peak.max(stage.order.peak() as u64);
         result.unwrap_or_else(|error| Err(cannot_start(error.into())))
@@ -36,13 +37,14 @@ impl<P: Process + Send> Stage<P, ()> {
         &'s self,
         pool: &Pool<'_, 's>,
         framer: Framer<'_>,
+        first: Option<Pending<()>>,
         ordered: &mut Ordered<'_, P>,
         control: &Control,
     ) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let reader = std::thread::Builder::new()
                 .name("inorder-reader".to_owned())
-                .spawn_scoped(scope, || self.read(pool, framer))
+                .spawn_scoped(scope, || self.read(pool, framer, first))
                 .map_err(|error| cannot_start(error.into()))?;
             // However the writer ends, by a panic too, the others must not wait for it.
             let guard = StopOnDrop(control);
@@ -75,7 +77,7 @@ impl<P: Process + Send> Stage<P, ()> {
                         Verdict::Written => self.order.release(),
                         Verdict::Again(framed) => {
                             let bytes = framed.bytes.len() + CHUNK_OVERHEAD;
-                            self.order.run_again(framed, bytes);
+                            self.order.run_again(framed.into(), bytes);
                         }
                     }
                     self.hand_over(pool);
@@ -84,6 +86,7 @@ impl<P: Process + Send> Stage<P, ()> {
                     let what = format!("the result of chunk {seq} was lost");
                     return Err(Error::new(ErrorKind::Internal, what));
                 }
+                Next::Due => self.hand_over(pool),
                 Next::End | Next::Stopped => return Ok(()),
             }
         }

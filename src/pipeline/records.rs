@@ -12,11 +12,11 @@ use super::{cannot_start, panicked as run_panicked};
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
 use crate::error::{BoxError, Error, ErrorKind, drop_quietly};
-use crate::frame::{FrameError, Framed, Framer};
+use crate::frame::{FrameError, Framer};
 use crate::input::Source;
 use crate::order::{Next, Ticket};
 use crate::output::Sink;
-use crate::pool::{Pool, panicked, with_pool};
+use crate::pool::{Done, Pending, Pool, panicked, with_pool};
 use crate::process::Process;
 use crate::record::Record;
 
@@ -101,13 +101,24 @@ pub struct RecordMap<T: Send + 'static> {
     error: Option<Error>,
 }
 
+/// A chunk for the pool.
+type Started<T> = (Ticket, Pending<Vec<T>>);
+
+fn take_values<T>(values: Option<&mut Vec<T>>, taken: &mut Vec<T>) {
+    match values {
+        Some(values) if taken.is_empty() => std::mem::swap(values, taken),
+        Some(values) => taken.append(values),
+        None => {}
+    }
+}
+
 /// A run whose results are values.
 struct Values<T: Send + 'static> {
     order: Arc<Results<Vec<T>>>,
     /// Completes positions and counts; what it writes goes nowhere.
     stages: Stages<'static, Collect<T>>,
     /// Carries chunks to the thread that owns the pool.
-    hand_over: Option<Sender<(Ticket, Framed)>>,
+    hand_over: Option<Sender<Started<T>>>,
     thread: Option<JoinHandle<Result<(), FrameError>>>,
     /// A chunk was taken whose values are not all with the caller.
     taken: bool,
@@ -148,8 +159,7 @@ impl<T: Send + 'static> Values<T> {
         stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);
-        let take = |values: Option<&mut Vec<T>>| values.map(std::mem::take).unwrap_or_default();
-        let stage = Stage::new(&settings, &stages.control, work, size, take);
+        let stage = Stage::new(&settings, &stages.control, work, size, take_values);
         let order = Arc::clone(&stage.order);
         let control = Arc::clone(&stages.control);
         let (hand_over, startable) = channel();
@@ -179,19 +189,18 @@ impl<T: Send + 'static> Values<T> {
     fn next(&mut self) -> Result<Option<ChunkValues<T>>, Error> {
         if std::mem::take(&mut self.taken) {
             self.order.release();
-            // The pool is another thread's.
-            while let Some(started) = self.order.start_next() {
-                if let Some(hand_over) = &self.hand_over {
-                    // The receiver lives until the sender is dropped, unless the threads could not be started.
-                    let _ = hand_over.send(started);
-                }
-            }
+            self.start_all();
         }
-        match self.order.next() {
-            Next::Result(_, (done, values)) => {
+        match self.next_in_order() {
+            Next::Result(_, (done, mut values)) => {
                 self.taken = true;
                 let others = self.order.in_flight().saturating_sub(charge(&done));
-                match self.stages.ordered.commit(done, others) {
+                let before = self.stages.ordered.processed();
+                let committed = self.stages.ordered.commit(done, others);
+                // The values behind a failing record that is one too many are not wanted.
+                let processed = self.stages.ordered.processed() - before;
+                values.truncate(usize::try_from(processed).unwrap_or(usize::MAX));
+                match committed {
                     // Made of bytes that are not the input's any more.
                     Err(error) if error.kind() == ErrorKind::Changed => Err(error),
                     committed => Ok(Some(ChunkValues {
@@ -204,7 +213,26 @@ impl<T: Send + 'static> Values<T> {
                 let what = format!("the result of chunk {seq} was lost");
                 Err(Error::new(ErrorKind::Internal, what))
             }
-            Next::End | Next::Stopped => self.finish().map(|()| None),
+            Next::Due | Next::End | Next::Stopped => self.finish().map(|()| None),
+        }
+    }
+
+    fn next_in_order(&self) -> Next<(Done, Vec<T>)> {
+        loop {
+            match self.order.next() {
+                Next::Due => self.start_all(),
+                next => return next,
+            }
+        }
+    }
+
+    /// Hands over what may start. The pool is another thread's.
+    fn start_all(&self) {
+        while let Some(started) = self.order.start_next() {
+            if let Some(hand_over) = &self.hand_over {
+                // The receiver lives until the sender is dropped, unless the threads could not be started.
+                let _ = hand_over.send(started);
+            }
         }
     }
 
@@ -227,18 +255,18 @@ impl<T: Send + 'static> Stage<Collect<T>, Vec<T>> {
         &'s self,
         pool: &Pool<'_, 's>,
         framer: Framer<'_>,
-        startable: Receiver<(Ticket, Framed)>,
+        startable: Receiver<Started<T>>,
     ) -> Result<(), FrameError> {
         std::thread::scope(|scope| {
             let reader = std::thread::Builder::new()
                 .name("inorder-reader".to_owned())
-                .spawn_scoped(scope, || self.read(pool, framer));
+                .spawn_scoped(scope, || self.read(pool, framer, None));
             let reader = reader.map_err(|error| {
                 self.order.stop();
                 super::no_threads(error)
             })?;
-            for (ticket, framed) in startable {
-                self.start(pool, ticket, framed);
+            for (ticket, pending) in startable {
+                self.start(pool, ticket, pending);
             }
             match reader.join() {
                 Ok(read) => read,

@@ -2,21 +2,22 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::builder::Settings;
 use super::reading;
 use crate::control::{Control, Stop};
 use crate::error::drop_quietly;
-use crate::frame::{ChunkSize, FrameError, Framed, Framer};
+use crate::frame::{ChunkSize, FrameError, Framer};
 use crate::order::{Limits, Order, Ticket};
-use crate::pool::{Done, Pool, Work};
+use crate::pool::{Done, Pending, Pool, Work, Worked};
 use crate::process::Process;
 
 /// A chunk is charged so much for itself, beside its bytes.
 pub(super) const CHUNK_OVERHEAD: usize = 1024;
 
 /// Results in their order, each with what was taken out of the state that worked on it.
-pub(super) type Results<X> = Order<Framed, (Done, X)>;
+pub(super) type Results<X> = Order<Pending<X>, (Done, X)>;
 
 /// What reader and workers share.
 pub(super) struct Stage<P: Process, X> {
@@ -26,8 +27,8 @@ pub(super) struct Stage<P: Process, X> {
     take: Take<P, X>,
 }
 
-/// Takes something out of the state that worked on a chunk.
-pub(super) type Take<P, X> = fn(Option<&mut <P as Process>::State>) -> X;
+/// Takes something out of the state that worked on a chunk, and adds it to what was taken before a delay.
+pub(super) type Take<P, X> = fn(Option<&mut <P as Process>::State>, &mut X);
 
 impl<X: Send + 'static> Stop for Results<X> {
     fn stop(&self) {
@@ -35,7 +36,7 @@ impl<X: Send + 'static> Stop for Results<X> {
     }
 }
 
-impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
+impl<P: Process + Send, X: Default + Send + 'static> Stage<P, X> {
     pub fn new(
         settings: &Settings,
         control: &Control,
@@ -58,8 +59,15 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
     }
 
     /// The reader's thread: the pull, and the back-pressure.
-    pub fn read<'s>(&'s self, pool: &Pool<'_, 's>, framer: Framer<'_>) -> Result<(), FrameError> {
-        let result = reading(|| self.read_all(pool, framer));
+    ///
+    /// `first`: a chunk that is not done comes before those that are read.
+    pub fn read<'s>(
+        &'s self,
+        pool: &Pool<'_, 's>,
+        framer: Framer<'_>,
+        first: Option<Pending<X>>,
+    ) -> Result<(), FrameError> {
+        let result = reading(|| self.read_all(pool, framer, first));
         self.order.close();
         result
     }
@@ -68,13 +76,18 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
         &'s self,
         pool: &Pool<'_, 's>,
         mut framer: Framer<'_>,
+        mut first: Option<Pending<X>>,
     ) -> Result<(), FrameError> {
         while self.order.wait_for_room() {
-            let Some(framed) = framer.next(self.size.want())? else {
+            let next = match first.take() {
+                Some(first) => Some(first),
+                None => framer.next(self.size.want())?.map(Pending::from),
+            };
+            let Some(pending) = next else {
                 break;
             };
-            let bytes = framed.bytes.len() + CHUNK_OVERHEAD;
-            if self.order.push(framed, bytes).is_err() {
+            let bytes = pending.held() + CHUNK_OVERHEAD;
+            if self.order.push(pending, bytes).is_err() {
                 break;
             }
             self.hand_over(pool);
@@ -84,32 +97,37 @@ impl<P: Process + Send, X: Send + 'static> Stage<P, X> {
 
     /// Gives the pool the chunks that may start.
     pub fn hand_over<'s>(&'s self, pool: &Pool<'_, 's>) {
-        while let Some((ticket, framed)) = self.order.start_next() {
-            self.start(pool, ticket, framed);
+        while let Some((ticket, pending)) = self.order.start_next() {
+            self.start(pool, ticket, pending);
         }
     }
 
     /// Gives the pool a chunk.
-    pub fn start<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, framed: Framed) {
-        pool.spawn(move |pool| self.work_on(pool, ticket, framed));
+    pub fn start<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, pending: Pending<X>) {
+        pool.spawn(move |pool| self.work_on(pool, ticket, pending));
     }
 
     /// A worker's job.
-    fn work_on<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, framed: Framed) {
+    fn work_on<'s>(&'s self, pool: &Pool<'_, 's>, ticket: Ticket, pending: Pending<X>) {
         let claim = self.order.claim(ticket);
-        let bytes = framed.bytes.len();
+        let bytes = pending.framed.bytes.len();
         // The work catches what the process panics with; this is for what should not happen, and leaves the claim unfilled.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let worker = pool.worker_index();
-            self.work.run_and_take(framed, worker, self.take)
+            self.work.run(pending, worker, self.take)
         }));
         match worked {
-            Ok((done, taken)) => {
+            Ok(Worked::Done(done, taken)) => {
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
                 // What is taken weighs about as much as the input that it comes from.
                 let values = if size_of::<X>() == 0 { 0 } else { bytes };
                 let held = charge(&done).max(values);
                 claim.fill((done, taken), held);
+            }
+            Ok(Worked::Later(pending)) => {
+                let held = pending.held() + CHUNK_OVERHEAD;
+                let due = pending.due().unwrap_or_else(Instant::now);
+                claim.put_back(pending, held, due);
             }
             Err(payload) => {
                 drop_quietly(payload);
@@ -144,12 +162,8 @@ fn open_files() -> Option<usize> {
 
 /// What a result is charged until it is written.
 pub(super) fn charge(done: &Done) -> usize {
-    let failures = done.failures.len().saturating_mul(FAILURE_SIZE);
-    done.output.held() + failures + CHUNK_OVERHEAD
+    done.held() + CHUNK_OVERHEAD
 }
-
-/// A failing record is charged so much: its place, and an error of usual size.
-const FAILURE_SIZE: usize = 256;
 
 /// Stops the run when it is dropped.
 pub(super) struct StopOnDrop<'r>(pub &'r Control);

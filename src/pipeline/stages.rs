@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::builder::Settings;
+use super::failures::Failures;
 use super::messages::output_error;
 use super::ordered::Ordered;
 use super::reading;
@@ -43,6 +44,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let origins = source.inputs();
         check_origins(&origins)?;
         let output = Output::open(sink).map_err(output_error)?;
+        let failures = Failures::open(settings)?;
         #[cfg(unix)]
         if let Some(fd) = output.closed_fd() {
             control.waker.watch_closed(fd);
@@ -60,8 +62,6 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             dialect: settings.dialect(),
             ends: settings.output().ends_for(&settings.format),
             default_end: settings.output().default_end(),
-            // Bytes that can't be taken back are copied by the workers, so that they can be checked before they leave.
-            slices: !settings.memory_map || output.is_unpublished_file(),
             blank_lines: settings.blank_lines,
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
@@ -70,15 +70,18 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         });
         let work = Work::new(
             process.clone(),
-            settings.on_error,
+            settings.policy(),
             settings.max_record_size,
             Arc::clone(&buffers),
             Arc::clone(&control),
+            settings.observer.clone(),
         );
         let total_bytes = origins.iter().map(size_of).sum();
         let framer = Framer::new(
             origins,
-            settings.frame_options(),
+            // What can't be taken back must not be written straight from a map, whose bytes can change until the last
+            // moment; and to read it is cheaper than to copy it out.
+            settings.frame_options(settings.memory_map && output.can_be_taken_back()),
             recycler,
             Arc::clone(&control),
         );
@@ -87,16 +90,15 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             process,
             output,
             observer,
+            failures,
             framer.opened(),
             Arc::clone(&control),
         );
-        if let Some(observer) = ordered.observer() {
-            observer.started(&Started {
-                total_bytes,
-                threads: settings.threads,
-                memory: settings.memory as u64,
-            });
-        }
+        ordered.started(&Started {
+            total_bytes,
+            threads: settings.threads,
+            memory: settings.memory as u64,
+        });
         let stages = Stages {
             control,
             work: Arc::new(work),

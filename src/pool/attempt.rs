@@ -1,90 +1,116 @@
-//! One go at a chunk: the process is called, and what fails is told apart from what does not.
+//! The work on a chunk: the process is called for what is left of it, what fails is told apart from what does not, and tried again, halved,
+//! or set aside.
 
-use std::cell::Cell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use super::failure::{Ended, Held, Panicked, RecordFailure, Taken, Unclosed, panicked};
+use super::failure::{Ended, Held, RecordFailure, RecordPlace, Unclosed, panicked, sort_out};
+use super::so_far::{Part, SoFar};
 use super::worker::{Work, count_lines};
-use crate::OnError;
-use crate::buffer::{Buffer, Mark};
-use crate::error::{BoxError, FailureKind, drop_quietly};
+use crate::buffer::Mark;
+use crate::error::{BoxError, FailureKind};
 use crate::format::Framing;
 use crate::frame::lines::is_blank;
 use crate::frame::{Chunk, Framed, TooLong};
 use crate::process::{ChunkError, Process};
 
-/// One go at a chunk.
+/// A worker's go at a chunk.
 pub(super) struct Attempt<'w, P: Process> {
     pub work: &'w Work<P>,
     pub framed: &'w Framed,
     pub state: Option<P::State>,
-    pub output: &'w mut Buffer,
-    pub processed: u64,
-    pub failures: Vec<RecordFailure>,
-    /// A place in the chunk and the LF bytes before it, to count on from.
-    pub counted: Cell<(usize, u64)>,
+    pub so_far: &'w mut SoFar,
 }
 
 /// How one call of the process ended.
 enum Outcome {
     Done,
     /// This record failed; what it wrote is taken back.
-    Record(Mark, FailureKind, BoxError),
+    Record(Mark, BoxError),
     /// It is not known which record failed.
-    Whole(FailureKind, BoxError),
+    Whole(BoxError),
+}
+
+/// A record that can't be worked on; it stands alone at the end of what can.
+enum Bad {
+    TooLong(RecordPlace),
+    Unclosed { index: u64, quote: usize },
 }
 
 impl<P: Process> Attempt<'_, P> {
-    pub fn whole_chunk(&mut self) -> Result<(), Ended> {
+    /// Works on what is left of the chunk. A delay before the next attempt ends this too: the chunk is to be gone on with then.
+    pub fn go_on(&mut self) -> Result<Option<Duration>, Ended> {
         let chunk = self.framed.view(&self.work.control);
-        let too_long = self.find_too_long(&chunk);
-        let unclosed = self
-            .framed
-            .unclosed
-            .and_then(|_| self.framed.records.checked_sub(1));
-        // A record that can't be worked on stands alone at the end of what can.
-        let bad = too_long.as_ref().map(|bad| bad.index).or(unclosed);
-        let Some(bad) = bad else {
-            return self.part(&chunk, self.framed.records);
-        };
-        let start = match &too_long {
-            Some(bad) => bad.start,
-            None => chunk
-                .spans()
-                .nth(usize::try_from(bad).unwrap_or(usize::MAX))
-                .map_or(chunk.range().end, |span| span.start),
-        };
-        if start > 0 {
-            self.part(&chunk.part(0..start, 0), bad)?;
+        let bad = self.find_bad(&chunk);
+        if !self.so_far.begun {
+            self.so_far.begun = true;
+            let workable = self.workable(&chunk, bad.as_ref());
+            self.so_far.left.extend(workable);
         }
-        if let Some(failure) = too_long {
-            let record = &self.framed.bytes[start..];
-            let framing = self.framed.input.framing;
-            let error = TooLong::new(record, framing, self.work.max_record_size);
-            return Err(Ended::TooLong(failure, error));
+        while let Some(part) = self.so_far.left.pop() {
+            let delay = self.part(&chunk, part)?;
+            if delay.is_some() {
+                return Ok(delay);
+            }
         }
-        let quote = self.framed.unclosed.unwrap_or_default();
-        let opened = Unclosed {
-            offset: self.framed.offset + quote as u64,
-        };
-        let failure = self.failure(bad, 1, start, FailureKind::Parse, Box::new(opened));
-        self.fail(failure)
+        match bad {
+            None => Ok(None),
+            Some(Bad::TooLong(place)) => {
+                let record = &self.framed.bytes[place.start..];
+                let framing = self.framed.place.input.framing;
+                let error = TooLong::new(record, framing, self.work.max_record_size);
+                Err(Ended::TooLong(place, error))
+            }
+            Some(Bad::Unclosed { index, quote }) => {
+                let range = start_of(&chunk, index)..self.framed.bytes.len();
+                let offset = self.framed.place.offset + quote as u64;
+                let place = self.place(index, range.start);
+                let opened = Box::new(Unclosed { offset });
+                let failure = self.failure(place, 1, 1, FailureKind::Parse, opened);
+                self.fail(failure, range).map(|()| None)
+            }
+        }
     }
 
-    fn find_too_long(&self, chunk: &Chunk<'_>) -> Option<RecordFailure> {
+    /// What the process is called for at first.
+    fn workable(&self, chunk: &Chunk<'_>, bad: Option<&Bad>) -> Option<Part> {
+        let (end, records) = match bad {
+            None => (chunk.bytes().len(), self.framed.place.records),
+            Some(Bad::TooLong(place)) => (place.start, place.index),
+            Some(Bad::Unclosed { index, .. }) => (start_of(chunk, *index), *index),
+        };
+        (end > 0).then(|| Part::new(0..end, 0, records))
+    }
+
+    fn find_bad(&self, chunk: &Chunk<'_>) -> Option<Bad> {
+        if let Some(place) = self.find_too_long(chunk) {
+            return Some(Bad::TooLong(place));
+        }
+        let quote = self.framed.place.unclosed?;
+        let index = self.framed.place.records.checked_sub(1)?;
+        Some(Bad::Unclosed { index, quote })
+    }
+
+    fn find_too_long(&self, chunk: &Chunk<'_>) -> Option<RecordPlace> {
         let most = self.work.max_record_size;
         // An end that was added is not of the input.
         let len = self.framed.own_bytes().len();
         if len <= most {
             return None;
         }
-        let framing = self.framed.input.framing;
+        let framing = self.framed.place.input.framing;
         let mut index = 0;
         // Of NDJSON all lines are looked at: the reader, too, takes no blank one that is longer.
         for span in chunk.lines() {
             if span.end.min(len) - span.start > most {
-                let error = Box::new(Taken);
-                return Some(self.failure(index, 1, span.start, FailureKind::Parse, error));
+                let lines = count_lines(&self.framed.bytes[..span.start]);
+                let start = span.start;
+                return Some(RecordPlace {
+                    index,
+                    start,
+                    lines,
+                });
             }
             let content = &self.framed.bytes[span.start..span.content_end];
             index += u64::from(framing != Framing::Ndjson || !is_blank(content));
@@ -92,64 +118,107 @@ impl<P: Process> Attempt<'_, P> {
         None
     }
 
-    /// Works on a part of the chunk with this many records; failing ones are set aside.
-    fn part(&mut self, chunk: &Chunk<'_>, records: u64) -> Result<(), Ended> {
-        let mut rest = chunk.clone();
-        let mut left = records;
-        loop {
-            let point = self.output.point();
-            let first = rest.first_number() - 1 - self.framed.first;
-            match self.call(&rest)? {
-                Outcome::Done => {
-                    self.processed += left;
-                    return Ok(());
-                }
-                Outcome::Record(mark, kind, error) => {
-                    self.processed += mark.index;
-                    let failure = self.failure(first + mark.index, 1, mark.span.start, kind, error);
-                    self.fail(failure)?;
-                    rest = rest.rest(mark.span.end, mark.index + 1);
-                    left = left.saturating_sub(mark.index + 1);
-                }
-                Outcome::Whole(kind, error) => {
-                    self.output.return_to(point);
-                    if left > 1 && self.work.on_error != OnError::Stop {
-                        drop_quietly(error);
-                        return self.halves(&rest, left);
-                    }
-                    let range = rest.range();
-                    let record = rest.spans().next().map_or(range.clone(), |span| {
-                        range.start + span.start..range.start + span.end
-                    });
-                    let alone = left == 1;
-                    if alone {
-                        self.output.gap(range.start..record.start);
-                    }
-                    let failure = self.failure(first, left, record.start, kind, error);
-                    self.fail(failure)?;
-                    if alone {
-                        self.output.gap(record.end..range.end);
-                    }
-                    return Ok(());
-                }
+    /// Calls the process for a part of the chunk.
+    fn part(&mut self, whole: &Chunk<'_>, part: Part) -> Result<Option<Duration>, Ended> {
+        let chunk = whole.part(part.range.clone(), part.index, part.tries);
+        let point = self.so_far.output.point();
+        match self.call(&chunk)? {
+            Outcome::Done => {
+                self.so_far.processed += part.records;
+                self.so_far.runs.success();
+                Ok(None)
             }
-            if left == 0 {
-                // Blank lines at the end.
-                self.output.gap(rest.range());
-                return Ok(());
+            Outcome::Record(mark, error) => self.record_failed(part, mark, error),
+            Outcome::Whole(error) => {
+                self.so_far.output.return_to(point);
+                self.whole_failed(&chunk, part, error)
             }
         }
     }
 
-    fn halves(&mut self, chunk: &Chunk<'_>, records: u64) -> Result<(), Ended> {
-        let half = records / 2;
-        let range = chunk.range();
-        let middle = chunk
-            .spans()
-            .nth(usize::try_from(half).unwrap_or(usize::MAX))
-            .map_or(range.end, |span| range.start + span.start);
-        self.part(&chunk.part(range.start..middle, 0), half)?;
-        self.part(&chunk.part(middle..range.end, half), records - half)
+    fn record_failed(
+        &mut self,
+        part: Part,
+        mark: Mark,
+        error: BoxError,
+    ) -> Result<Option<Duration>, Ended> {
+        self.so_far.processed += mark.index;
+        if mark.index > 0 {
+            self.so_far.runs.success();
+        }
+        let before = if mark.index == 0 { part.tries } else { 0 };
+        let (kind, error) = sort_out(error);
+        let again = self.work.policy.retry.again(before + 1, &*error);
+        let place = self.place(part.index + mark.index, mark.span.start);
+        let failure = self.failure(place, 1, before + 1, kind, error);
+        if again {
+            // With what follows it.
+            self.so_far.left.push(Part {
+                tries: before + 1,
+                ..part.from(mark.span.start, mark.index)
+            });
+            return Ok(self.try_again(failure));
+        }
+        let rest = part.from(mark.span.end, mark.index + 1);
+        if rest.records > 0 {
+            self.so_far.left.push(rest);
+            return self.fail(failure, mark.span).map(|()| None);
+        }
+        self.fail(failure, mark.span)?;
+        // Blank lines at the end.
+        self.so_far.output.gap(rest.range);
+        Ok(None)
+    }
+
+    fn whole_failed(
+        &mut self,
+        chunk: &Chunk<'_>,
+        part: Part,
+        error: BoxError,
+    ) -> Result<Option<Duration>, Ended> {
+        let work = self.work;
+        let policy = &work.policy;
+        let tries = part.tries + 1;
+        let range = part.range.clone();
+        let record = chunk.spans().next().map_or(range.clone(), |span| {
+            range.start + span.start..range.start + span.end
+        });
+        let (kind, error) = sort_out(error);
+        let again = !part.once && policy.retry.again(tries, &*error);
+        let place = self.place(part.index, record.start);
+        let failure = self.failure(place, part.records, tries, kind, error);
+        self.so_far.runs.failure();
+        if self.so_far.runs.trail >= policy.max_failing_runs {
+            return Err(Ended::AllFail(failure));
+        }
+        if again {
+            self.so_far.left.push(Part { tries, ..part });
+            return Ok(self.try_again(failure));
+        }
+        if policy.stops {
+            return self.fail(failure, record).map(|()| None);
+        }
+        match part.records {
+            0 => {
+                // Blank lines: no record is at fault.
+                self.so_far.suspect();
+                self.so_far.output.gap(range);
+            }
+            1 => {
+                self.so_far.output.gap(range.start..record.start);
+                self.fail(failure, record.clone())?;
+                self.so_far.output.gap(record.end..range.end);
+            }
+            records => {
+                self.so_far.suspect();
+                self.so_far.runs.first.get_or_insert(failure);
+                let half = records / 2;
+                let middle = range.start + start_of(chunk, half);
+                self.so_far.left.push(part.from(middle, half).half());
+                self.so_far.left.push(part.until(middle, half).half());
+            }
+        }
+        Ok(None)
     }
 
     /// Calls the process once, with a state.
@@ -165,80 +234,100 @@ impl<P: Process> Attempt<'_, P> {
                 Err(payload) => return Err(Ended::Start(Held(panicked(payload)))),
             },
         };
-        let output = &mut *self.output;
+        let output = &mut self.so_far.output;
         let called = catch_unwind(AssertUnwindSafe(|| {
             process.chunk(&mut state, chunk, output)
         }));
-        let (kind, error) = match called {
+        let error = match called {
             Ok(result) => {
                 self.state = Some(state);
                 match result {
                     Ok(()) => {
-                        self.output.end();
+                        output.end();
                         return Ok(Outcome::Done);
                     }
                     Err(ChunkError::Stopped) => {
-                        self.processed += self.output.end().map_or(0, |last| last + 1);
+                        self.so_far.processed += output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
-                    Err(ChunkError::Record(_, error)) | Err(ChunkError::Whole(error)) => {
-                        (FailureKind::Work, error)
-                    }
+                    Err(ChunkError::Record(_, error) | ChunkError::Whole(error)) => error,
                 }
             }
             Err(payload) => {
                 // What a panic left behind is not used again.
-                drop_quietly(state);
-                (FailureKind::Panic, panicked(payload))
+                crate::error::drop_quietly(state);
+                panicked(payload)
             }
         };
-        let kind = if error.is::<Panicked>() {
-            FailureKind::Panic
-        } else {
-            kind
-        };
-        Ok(match self.output.take_back() {
-            Some(mark) => Outcome::Record(mark, kind, error),
-            None => Outcome::Whole(kind, error),
+        Ok(match output.take_back() {
+            Some(mark) => Outcome::Record(mark, error),
+            None => Outcome::Whole(error),
         })
     }
 
-    fn fail(&mut self, failure: RecordFailure) -> Result<(), Ended> {
-        match self.work.on_error {
-            OnError::Stop => Err(Ended::Failed(failure)),
-            OnError::Skip => {
-                self.failures.push(failure);
-                Ok(())
-            }
-        }
+    /// Notes a failed attempt down; another follows. How long to wait for it.
+    fn try_again(&mut self, failure: RecordFailure) -> Option<Duration> {
+        let delay = self.work.policy.retry.wait_after(failure.attempts);
+        self.so_far.retry(failure);
+        (!delay.is_zero()).then_some(delay)
     }
 
-    /// LF bytes of the chunk before this place.
-    fn lines_before(&self, start: usize) -> u64 {
-        let (place, lines) = match self.counted.get() {
+    /// A record failed for good. `range`: where it stands in the chunk.
+    fn fail(&mut self, mut failure: RecordFailure, range: Range<usize>) -> Result<(), Ended> {
+        self.so_far.forget_retry(&failure);
+        if self.work.policy.stops {
+            return Err(Ended::Failed(failure));
+        }
+        if self.work.policy.rejects {
+            // An end that was added is not of the record as it was.
+            let own = self.framed.own_bytes();
+            let bytes = &own[range.start.min(own.len())..range.end.min(own.len())];
+            self.so_far.rejected.extend_from_slice(bytes);
+            failure.rejected = self.so_far.rejected.len();
+        }
+        self.so_far.failures.push(failure);
+        Ok(())
+    }
+
+    /// Where a record stands that begins there.
+    fn place(&mut self, index: u64, start: usize) -> RecordPlace {
+        let (place, lines) = match self.so_far.counted {
             counted if counted.0 <= start => counted,
             _ => (0, 0),
         };
         let lines = lines + count_lines(&self.framed.bytes[place..start]);
-        self.counted.set((start, lines));
-        lines
+        self.so_far.counted = (start, lines);
+        RecordPlace {
+            index,
+            start,
+            lines,
+        }
     }
 
     fn failure(
         &self,
-        index: u64,
+        place: RecordPlace,
         records: u64,
-        start: usize,
+        attempts: u32,
         kind: FailureKind,
         error: BoxError,
     ) -> RecordFailure {
         RecordFailure {
-            index,
+            place,
             records,
-            start,
-            lines: self.lines_before(start),
+            attempts,
             kind,
             error: Held(error),
+            written: self.so_far.output.len(),
+            rejected: 0,
         }
     }
+}
+
+/// Where the `index`-th record of the chunk begins, in its bytes; their end, if there are fewer.
+fn start_of(chunk: &Chunk<'_>, index: u64) -> usize {
+    let span = chunk
+        .spans()
+        .nth(usize::try_from(index).unwrap_or(usize::MAX));
+    span.map_or(chunk.bytes().len(), |span| span.start)
 }

@@ -1,6 +1,6 @@
 //! Why records, and chunks, fail.
 
-use crate::error::{BoxError, FailureKind, drop_quietly, panic_text};
+use crate::error::{BoxError, FailureKind, Fault, drop_quietly, panic_text};
 use crate::frame::TooLong;
 use crate::output::OutputError;
 
@@ -8,28 +8,59 @@ use crate::output::OutputError;
 pub(crate) enum Ended {
     /// A record failed and the run stops at failures.
     Failed(RecordFailure),
+    /// One record more failed than may fail; added by the ordered stage.
+    TooMany(RecordFailure),
+    /// So many attempts in a row failed, this one last.
+    AllFail(RecordFailure),
     /// A record is longer than allowed.
-    TooLong(RecordFailure, TooLong),
+    TooLong(RecordPlace, TooLong),
     /// A state could not be made.
     Start(Held),
+    /// The observer panicked.
+    Observer(Held),
     /// The output outgrew its memory and could not be spilled.
     Spill(OutputError),
     /// The run is stopping.
     Stopped,
 }
 
-/// A record, or a range of them, that failed.
-pub(crate) struct RecordFailure {
+impl Ended {
+    /// The record before which the work ended, if it is one that did it.
+    pub fn place(&self) -> Option<RecordPlace> {
+        match self {
+            Ended::Failed(failure) | Ended::TooMany(failure) | Ended::AllFail(failure) => {
+                Some(failure.place)
+            }
+            Ended::TooLong(place, _) => Some(*place),
+            Ended::Start(_) | Ended::Observer(_) | Ended::Spill(_) | Ended::Stopped => None,
+        }
+    }
+}
+
+/// Where a record stands in its chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RecordPlace {
     /// Records of the chunk before it.
     pub index: u64,
-    /// How many records; more than one where it is not known which is at fault.
-    pub records: u64,
-    /// Where it begins in the chunk, in bytes.
+    /// Where it begins, in bytes.
     pub start: usize,
     /// LF bytes of the chunk before it.
     pub lines: u64,
+}
+
+/// A record, or a range of them, that failed.
+pub(crate) struct RecordFailure {
+    pub place: RecordPlace,
+    /// How many records; more than one where it is not known which is at fault.
+    pub records: u64,
+    /// How often it was tried.
+    pub attempts: u32,
     pub kind: FailureKind,
     pub error: Held,
+    /// What the chunk had written before it.
+    pub written: u64,
+    /// Where its bytes end in those that the chunk sets aside.
+    pub rejected: usize,
 }
 
 /// An error of the process, whose `drop` may panic.
@@ -79,6 +110,15 @@ impl std::fmt::Display for Panicked {
 }
 
 impl std::error::Error for Panicked {}
+
+/// The kind of an error of the process, and the error without what it was wrapped in to tell its kind.
+pub(super) fn sort_out(error: BoxError) -> (FailureKind, BoxError) {
+    match error.downcast::<Fault>() {
+        Ok(fault) => fault.into_parts(),
+        Err(error) if error.is::<Panicked>() => (FailureKind::Panic, error),
+        Err(error) => (FailureKind::Work, error),
+    }
+}
 
 /// A caught panic as an error.
 pub(crate) fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {

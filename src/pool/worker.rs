@@ -1,19 +1,22 @@
-//! What a worker does with a chunk: work on its records, set failing ones aside, take back what they wrote.
+//! What a worker does with a chunk: the work on its records, the figures, and the memory it needs no longer.
 
-use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memchr::memchr_iter;
 
 use super::attempt::Attempt;
-use super::failure::{Ended, RecordFailure};
-use crate::OnError;
+use super::failure::{Ended, Held, RecordFailure, panicked};
+use super::policy::Policy;
+use super::runs::FailingRuns;
+use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::drop_quietly;
-use crate::frame::{Framed, InputInfo};
+use crate::frame::{Framed, Place};
 use crate::process::Process;
+use crate::progress::{Observer, Working};
 use crate::sync::{Mutex, MutexGuard, lock};
 
 /// As many bytes of a chunk's end are kept to recognise a grown input by.
@@ -21,112 +24,186 @@ const TAIL: usize = 4096;
 
 /// The work of a run, shared by its workers.
 pub(crate) struct Work<P: Process> {
-    pub(super) process: P,
-    pub(super) on_error: OnError,
-    pub(super) max_record_size: usize,
-    buffers: Arc<BufferSettings>,
-    pub(super) control: Arc<Control>,
+    pub process: P,
+    pub policy: Policy,
+    pub max_record_size: usize,
+    pub buffers: Arc<BufferSettings>,
+    pub control: Arc<Control>,
+    pub observer: Option<Arc<dyn Observer>>,
     states: Mutex<Vec<P::State>>,
+}
+
+/// What became of a chunk that a worker took.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "moved once a chunk, where a box would be an allocation"
+)]
+pub(crate) enum Worked<X> {
+    Done(Done, X),
+    /// A delay comes before it is gone on with.
+    Later(Pending<X>),
 }
 
 /// The result of a chunk.
 pub(crate) struct Done {
     pub output: Buffer,
     pub processed: u64,
+    /// Records that failed for good, in order.
     pub failures: Vec<RecordFailure>,
+    /// Their bytes, one after another, if they are to be set aside.
+    pub rejected: Vec<u8>,
+    /// Records and parts that failed and were tried again with another result, in order; the last failing attempt of each.
+    pub retried: Vec<RecordFailure>,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    pub runs: FailingRuns,
+    /// The chunk failed, but none of its records failed alone.
+    pub is_flaky: bool,
     /// Why the work ended before the chunk did.
     pub ended: Option<Ended>,
-    pub input: Arc<InputInfo>,
-    pub attempt: u32,
-    pub offset: u64,
-    pub first: u64,
-    pub records: u64,
+    pub place: Place,
+    /// Bytes of the input in the chunk.
     pub bytes: u64,
-    /// See [`Framed::added`].
-    pub added: usize,
     /// LF bytes in the chunk.
     pub lines: u64,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
-    pub unclosed: Option<usize>,
     pub busy: Duration,
     pub worker: usize,
+}
+
+impl Done {
+    /// What the result holds until it is written.
+    pub fn held(&self) -> usize {
+        let failures = self.failures.len() + self.retried.len();
+        self.output.held() + self.rejected.capacity() + failures.saturating_mul(FAILURE_SIZE)
+    }
 }
 
 impl<P: Process> Work<P> {
     pub fn new(
         process: P,
-        on_error: OnError,
+        policy: Policy,
         max_record_size: usize,
         buffers: Arc<BufferSettings>,
         control: Arc<Control>,
+        observer: Option<Arc<dyn Observer>>,
     ) -> Work<P> {
         Work {
             process,
-            on_error,
+            policy,
             max_record_size,
             buffers,
             control,
+            observer,
             states: Mutex::new(Vec::new()),
         }
     }
 
-    /// Works on a chunk. Never panics, whatever the process does.
-    pub fn run(&self, framed: Framed, worker: usize) -> Done {
-        self.run_and_take(framed, worker, |_| ()).0
-    }
-
-    /// As [`run`](Work::run); takes something out of the state that worked on the chunk last.
-    pub fn run_and_take<X>(
+    /// Works on a chunk. Never panics, whatever the process does. `take` adds what it takes out of a state to what was taken before.
+    pub fn run<X: Default>(
         &self,
-        framed: Framed,
+        pending: Pending<X>,
         worker: usize,
-        take: impl FnOnce(Option<&mut P::State>) -> X,
-    ) -> (Done, X) {
-        let begun = Instant::now();
-        let mut output = Buffer::new(Some(framed.bytes.clone()), Arc::clone(&self.buffers));
+        take: impl FnOnce(Option<&mut P::State>, &mut X),
+    ) -> Worked<X> {
+        let start = Instant::now();
+        // What a plain loop began before there were workers can come too early.
+        if !self.control.is_stopped() && pending.due().is_some_and(|due| due > start) {
+            return Worked::Later(pending);
+        }
+        let Pending { framed, begun } = pending;
+        let (mut so_far, mut taken) = match begun {
+            Some(begun) => (begun.so_far, begun.taken),
+            None => (self.begin(&framed), X::default()),
+        };
         let mut attempt = Attempt {
             work: self,
             framed: &framed,
             state: None,
-            output: &mut output,
-            processed: 0,
-            failures: Vec::new(),
-            counted: Cell::new((0, 0)),
+            so_far: &mut so_far,
         };
-        let mut ended = attempt.whole_chunk().err();
-        let (processed, failures) = (attempt.processed, std::mem::take(&mut attempt.failures));
-        let taken = take(attempt.state.as_mut());
+        let went = self.tell(worker, &framed, || attempt.go_on());
+        take(attempt.state.as_mut(), &mut taken);
         if let Some(state) = attempt.state.take() {
             self.states().push(state);
         }
-        if let Err(error) = output.close() {
+        so_far.busy += start.elapsed();
+        let ended = match went {
+            Ok(Some(delay)) => {
+                let due = Instant::now() + delay;
+                return Worked::Later(Pending {
+                    framed,
+                    begun: Some(Box::new(Begun { so_far, taken, due })),
+                });
+            }
+            Ok(None) => None,
+            Err(ended) => Some(ended),
+        };
+        Worked::Done(self.done(framed, so_far, ended, worker), taken)
+    }
+
+    fn begin(&self, framed: &Framed) -> SoFar {
+        let input = framed.bytes.clone();
+        SoFar::new(Buffer::new(Some(input), Arc::clone(&self.buffers)))
+    }
+
+    /// Tells the observer what is worked on meanwhile.
+    fn tell<T>(
+        &self,
+        worker: usize,
+        framed: &Framed,
+        work: impl FnOnce() -> Result<T, Ended>,
+    ) -> Result<T, Ended> {
+        let Some(observer) = &self.observer else {
+            return work();
+        };
+        let tell = |working: Option<&Working<'_>>| {
+            let told = catch_unwind(AssertUnwindSafe(|| observer.working(worker, working)));
+            told.map_err(|payload| Ended::Observer(Held(panicked(payload))))
+        };
+        tell(Some(&Working {
+            input: &framed.place.input.name,
+            first: framed.place.first + 1,
+            records: framed.place.records,
+        }))?;
+        let worked = work();
+        tell(None)?;
+        worked
+    }
+
+    fn done(
+        &self,
+        framed: Framed,
+        mut so_far: SoFar,
+        mut ended: Option<Ended>,
+        worker: usize,
+    ) -> Done {
+        if let Err(error) = so_far.output.close() {
             ended = Some(Ended::Spill(self.buffers.spill_error(error)));
         }
         let bytes = framed.own_bytes();
-        let tail = match framed.input.watch {
+        let tail = match framed.place.input.watch {
             Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
             None => Vec::new(),
         };
-        let done = Done {
-            output,
-            processed,
-            failures,
+        Done {
+            is_flaky: so_far.is_flaky(),
+            output: so_far.output,
+            processed: so_far.processed,
+            failures: so_far.failures,
+            rejected: so_far.rejected,
+            retried: so_far.retried,
+            retries: so_far.retries,
+            runs: so_far.runs,
             ended,
-            attempt: framed.attempt,
-            offset: framed.offset,
-            first: framed.first,
-            records: framed.records,
             bytes: bytes.len() as u64,
             lines: count_lines(bytes),
-            added: framed.added,
             tail,
-            unclosed: framed.unclosed,
-            input: framed.input,
-            busy: begun.elapsed(),
+            place: framed.place,
+            busy: so_far.busy,
             worker,
-        };
-        (done, taken)
+        }
     }
 
     pub(super) fn states(&self) -> MutexGuard<'_, Vec<P::State>> {

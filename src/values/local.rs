@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
 
 use super::engine::{Assigned, Payload, Shared};
 use super::intake::Intake;
 use super::outlet::Outlet;
+use super::thread::{self, Thread};
 use crate::error::drop_quietly;
 use crate::pool::with_pool;
 
@@ -18,7 +18,7 @@ pub struct LocalMap<I: Iterator, F, R> {
     shared: Arc<Shared<I::Item, R, F>>,
     /// Carries groups to the thread that owns the pool.
     hand_over: Option<Sender<Assigned<I::Item>>>,
-    thread: Option<JoinHandle<Result<(), std::io::Error>>>,
+    thread: Option<Thread>,
     source_panic: Option<Payload>,
     intake: Intake,
     /// An item for whose weight there was no room yet.
@@ -26,7 +26,6 @@ pub struct LocalMap<I: Iterator, F, R> {
     /// Results given to the caller since items were pulled.
     returned: usize,
     outlet: Outlet<R>,
-    ended: bool,
 }
 
 /// What came of pulling an item.
@@ -48,7 +47,6 @@ impl<I: Iterator, F, R> LocalMap<I, F, R> {
             heavy: None,
             returned: 0,
             outlet: Outlet::new(),
-            ended: false,
         }
     }
 }
@@ -63,30 +61,19 @@ where
     fn start(&mut self) {
         let shared = Arc::clone(&self.shared);
         let (sender, groups) = channel::<Assigned<I::Item>>();
-        let thread = std::thread::Builder::new()
-            .name("inorder-pool".to_owned())
-            .spawn(move || {
-                let shared = &*shared;
-                let ran = with_pool(shared.bounds().threads, None, |pool| {
-                    for assigned in groups {
-                        shared.employ(pool, assigned);
-                    }
-                });
-                if ran.is_err() {
-                    shared.stop();
+        self.thread = Some(Thread::start("inorder-pool", move || {
+            let shared = &*shared;
+            let ran = with_pool(shared.bounds().threads, None, |pool| {
+                for assigned in groups {
+                    shared.employ(pool, assigned);
                 }
-                ran
             });
-        match thread {
-            Ok(thread) => {
-                self.thread = Some(thread);
-                self.hand_over = Some(sender);
+            if ran.is_err() {
+                shared.stop();
             }
-            Err(error) => {
-                self.ended = true;
-                panic!("threads cannot be started: {error}");
-            }
-        }
+            ran
+        }));
+        self.hand_over = Some(sender);
     }
 
     /// Pulls one item, if there is room. `false`: there is none, or no more items are to come.
@@ -136,15 +123,11 @@ where
 
     fn finish(&mut self) {
         self.hand_over = None;
-        let ran = self.thread.take().map(JoinHandle::join);
+        let joined = self.thread.take().map(Thread::join);
         if let Some(payload) = self.source_panic.take() {
             resume_unwind(payload);
         }
-        match ran {
-            None | Some(Ok(Ok(()))) => {}
-            Some(Ok(Err(error))) => panic!("threads cannot be started: {error}"),
-            Some(Err(payload)) => resume_unwind(payload),
-        }
+        joined.into_iter().for_each(thread::expect);
     }
 }
 
@@ -162,14 +145,13 @@ where
             self.returned += 1;
             return Some(result);
         }
-        if self.ended {
+        if self.outlet.is_ended() {
             return None;
         }
         if self.thread.is_none() {
+            self.outlet.end();
             self.start();
         }
-        // A panic on the way out ends the iterator too.
-        self.ended = true;
         self.outlet.give_back(&self.shared);
         // As many as were returned keep the workers as busy as they were; more fill the time until the next result is there.
         let mut due = std::mem::take(&mut self.returned);
@@ -177,11 +159,9 @@ where
             due = due.saturating_sub(1);
         }
         let result = self.outlet.next(&self.shared);
-        if result.is_some() {
-            self.ended = false;
-            self.returned += 1;
-        } else {
-            self.finish();
+        match result {
+            Some(_) => self.returned += 1,
+            None => self.finish(),
         }
         result
     }
@@ -202,9 +182,8 @@ impl<I: Iterator, F, R> Drop for LocalMap<I, F, R> {
         self.hand_over = None;
         drop_quietly(self.heavy.take());
         drop_quietly(self.source.take());
-        // What went wrong after the last result that was asked for is nobody's business any more.
-        if let Some(Err(payload)) = self.thread.take().map(JoinHandle::join) {
-            drop_quietly(payload);
+        if let Some(thread) = self.thread.take() {
+            thread.join_quietly();
         }
     }
 }
@@ -212,7 +191,7 @@ impl<I: Iterator, F, R> Drop for LocalMap<I, F, R> {
 impl<I: Iterator, F, R> std::fmt::Debug for LocalMap<I, F, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalMap")
-            .field("ended", &self.ended)
+            .field("ended", &self.outlet.is_ended())
             .finish_non_exhaustive()
     }
 }

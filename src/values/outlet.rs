@@ -14,6 +14,7 @@ pub(super) struct Outlet<R> {
     panic: Quiet<Payload>,
     /// A group was taken and not yet given back.
     taken: bool,
+    ended: bool,
 }
 
 /// How often the processor is offered to the workers before this thread goes to sleep, which costs more.
@@ -26,7 +27,18 @@ impl<R> Outlet<R> {
             rest: None,
             panic: Quiet::default(),
             taken: false,
+            ended: false,
         }
+    }
+
+    /// Whether no more results come.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// No more results are wanted, but for those at hand.
+    pub fn end(&mut self) {
+        self.ended = true;
     }
 
     /// The next result that is at hand without looking into the order.
@@ -40,6 +52,14 @@ impl<R> Outlet<R> {
     /// # Panics
     /// With the panic of the work, if its turn has come.
     pub fn next<T, F>(&mut self, shared: &Shared<T, R, F>) -> Option<R> {
+        // A panic on the way out ends it too.
+        self.ended = true;
+        let result = self.wait(shared);
+        self.ended = result.is_none();
+        result
+    }
+
+    fn wait<T, F>(&mut self, shared: &Shared<T, R, F>) -> Option<R> {
         loop {
             if let Some(result) = self.results.next() {
                 return Some(result);
@@ -74,6 +94,8 @@ impl<R> Outlet<R> {
                     shared.stop();
                     panic!("the results of group {seq} were lost");
                 }
+                // Groups are never put back.
+                Next::Due => {}
                 Next::End | Next::Stopped => return None,
             }
         }

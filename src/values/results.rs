@@ -2,10 +2,10 @@
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use super::engine::Shared;
 use super::outlet::Outlet;
+use super::thread::{self, Thread};
 
 /// Results in the source's order: see [`Ordered::map`](super::Ordered::map).
 #[must_use = "nothing happens before a result is asked for"]
@@ -13,9 +13,8 @@ pub struct Map<I: Iterator, F, R> {
     /// Until the first result is asked for.
     source: Option<I>,
     shared: Arc<Shared<I::Item, R, F>>,
-    thread: Option<JoinHandle<Result<(), std::io::Error>>>,
+    thread: Option<Thread>,
     outlet: Outlet<R>,
-    ended: bool,
 }
 
 impl<I, F, R> Map<I, F, R>
@@ -28,23 +27,13 @@ where
             shared,
             thread: None,
             outlet: Outlet::new(),
-            ended: false,
         }
     }
 
     /// No more results are wanted.
     fn stop(&mut self) {
-        self.ended = true;
+        self.outlet.end();
         self.shared.stop();
-    }
-
-    /// Waits for the threads. Whether they could be started.
-    fn join(&mut self) -> Result<(), std::io::Error> {
-        match self.thread.take().map(JoinHandle::join) {
-            None => Ok(()),
-            Some(Ok(ran)) => ran,
-            Some(Err(payload)) => resume_unwind(payload),
-        }
     }
 }
 
@@ -57,16 +46,7 @@ where
 {
     fn start(&mut self, source: I) {
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new()
-            .name("inorder-reader".to_owned())
-            .spawn(move || shared.run(source));
-        match thread {
-            Ok(thread) => self.thread = Some(thread),
-            Err(error) => {
-                self.ended = true;
-                panic!("threads cannot be started: {error}");
-            }
-        }
+        self.thread = Some(Thread::start("inorder-reader", move || shared.run(source)));
     }
 }
 
@@ -84,27 +64,22 @@ where
         if let Some(result) = self.outlet.at_hand() {
             return Some(result);
         }
-        if self.ended {
+        if self.outlet.is_ended() {
             return None;
         }
         if let Some(source) = self.source.take() {
+            self.outlet.end();
             self.start(source);
         }
-        // A panic on the way out ends the iterator too.
-        self.ended = true;
         let result = self.outlet.next(&self.shared);
-        if result.is_some() {
-            self.ended = false;
-            return result;
+        if result.is_none() {
+            let joined = self.thread.take().map(Thread::join);
+            if let Some(payload) = self.shared.take_source_panic() {
+                resume_unwind(payload);
+            }
+            joined.into_iter().for_each(thread::expect);
         }
-        let ran = self.join();
-        if let Some(payload) = self.shared.take_source_panic() {
-            resume_unwind(payload);
-        }
-        if let Err(error) = ran {
-            panic!("threads cannot be started: {error}");
-        }
-        None
+        result
     }
 }
 
@@ -120,9 +95,8 @@ where
 impl<I: Iterator, F, R> Drop for Map<I, F, R> {
     fn drop(&mut self) {
         self.shared.stop();
-        // What went wrong after the last result that was asked for is nobody's business any more.
-        if let Some(Err(payload)) = self.thread.take().map(JoinHandle::join) {
-            crate::error::drop_quietly(payload);
+        if let Some(thread) = self.thread.take() {
+            thread.join_quietly();
         }
     }
 }
@@ -130,7 +104,7 @@ impl<I: Iterator, F, R> Drop for Map<I, F, R> {
 impl<I: Iterator, F, R> std::fmt::Debug for Map<I, F, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Map")
-            .field("ended", &self.ended)
+            .field("ended", &self.outlet.is_ended())
             .finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 
 use super::engine::Shared;
 use super::outlet::Outlet;
+use super::thread;
 use crate::error::drop_quietly;
 
 /// Runs `body` with the results; joins all threads before it returns.
@@ -19,21 +20,15 @@ where
         let reader = std::thread::Builder::new().name("inorder-reader".to_owned());
         // Before the thread starts: if that fails, or `body` panics, everything else still ends.
         let guard = StopOnDrop(shared);
-        let thread = match reader.spawn_scoped(scope, || shared.run(source)) {
-            Ok(thread) => thread,
-            Err(error) => panic!("threads cannot be started: {error}"),
-        };
+        let started = reader.spawn_scoped(scope, || shared.run(source));
+        let thread = started.unwrap_or_else(|error| thread::cannot_start(error));
         let value = body(ScopedMap {
             shared,
             outlet: Outlet::new(),
-            ended: false,
         });
         drop(guard);
-        match thread.join() {
-            Ok(Ok(())) => value,
-            Ok(Err(error)) => panic!("threads cannot be started: {error}"),
-            Err(payload) => resume_unwind(payload),
-        }
+        thread::expect(thread.join());
+        value
     })
 }
 
@@ -50,7 +45,6 @@ impl<T, R, F> Drop for StopOnDrop<'_, T, R, F> {
 pub struct ScopedMap<'s, T, R, F> {
     shared: &'s Shared<T, R, F>,
     outlet: Outlet<R>,
-    ended: bool,
 }
 
 impl<T, R, F> Iterator for ScopedMap<'_, T, R, F> {
@@ -61,15 +55,13 @@ impl<T, R, F> Iterator for ScopedMap<'_, T, R, F> {
         if let Some(result) = self.outlet.at_hand() {
             return Some(result);
         }
-        if self.ended {
+        if self.outlet.is_ended() {
             return None;
         }
-        // A panic on the way out ends the iterator too.
-        self.ended = true;
         let result = self.outlet.next(self.shared);
-        if result.is_some() {
-            self.ended = false;
-        } else if let Some(payload) = self.shared.take_source_panic() {
+        if result.is_none()
+            && let Some(payload) = self.shared.take_source_panic()
+        {
             resume_unwind(payload);
         }
         result
@@ -89,7 +81,7 @@ impl<T, R, F> Drop for ScopedMap<'_, T, R, F> {
 impl<T, R, F> std::fmt::Debug for ScopedMap<'_, T, R, F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ScopedMap")
-            .field("ended", &self.ended)
+            .field("ended", &self.outlet.is_ended())
             .finish_non_exhaustive()
     }
 }

@@ -13,7 +13,7 @@ fn the_examples_of_every_help_run() {
         let mut tried = 0;
         for line in examples.lines().map(str::trim) {
             if line.starts_with("inorder ") || line.starts_with("cmp ") {
-                let skips = line.contains("--on-error skip");
+                let skips = line.contains("--on-error skip") || line.contains("--rejects");
                 env.run(line).status(if skips { 3 } else { 0 });
                 tried += 1;
             }
@@ -50,6 +50,26 @@ fn the_readme_speaks_the_truth() {
         .quiet();
 }
 
+/// The round with rejects, as the README shows it.
+#[test]
+fn the_readme_mends_what_failed() {
+    let readme = include_str!("../../README.md");
+    let (_, shown) = readme
+        .split_once("mend the file and run it again:\n\n```console\n")
+        .unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let commands = shown.lines().filter_map(|line| line.strip_prefix("$ "));
+    let script = commands.collect::<Vec<_>>().join("\n");
+    let printed: String = shown
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("$ "))
+        .collect();
+    let env = TestEnv::new();
+    env.run(&script).quiet().out(printed);
+    env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
+        .quiet();
+}
+
 #[test]
 fn statuses() {
     let env = TestEnv::new();
@@ -69,6 +89,7 @@ fn statuses() {
         ("nonsense", 2),
         ("cat --nonsense", 2),
         ("cat --work fail:100% --on-error skip data/quoted.csv", 3),
+        ("cat --work fail:100% --rejects rejects data/quoted.csv", 3),
         ("check bad.csv", 3),
         ("cat bad.csv", 0),
     ] {

@@ -7,9 +7,11 @@
 
 mod testenv;
 
+mod bench;
 mod cases;
 mod changing;
 mod command;
+mod failures;
 mod figures;
 mod input;
 mod map;

@@ -65,6 +65,21 @@ impl Used {
 const MEASURED: Duration = Duration::from_secs(3);
 const HUNDREDTH: Duration = Duration::from_millis(30);
 
+/// The processor time that the child used while `wait` went on. Other tests run meanwhile, and a busy machine charges for more
+/// than was done: the quietest of three times counts.
+fn idle_cpu(child: &Child, mut wait: impl FnMut()) -> Duration {
+    let mut least = Duration::MAX;
+    for _ in 0..3 {
+        let before = Used::by(child);
+        wait();
+        least = least.min(Used::by(child).cpu - before.cpu);
+        if least <= HUNDREDTH {
+            break;
+        }
+    }
+    least
+}
+
 #[test]
 fn f2_a_slow_reader_costs_no_processor_time_and_no_memory() {
     let env = TestEnv::new();
@@ -96,16 +111,7 @@ fn f2_a_slow_reader_costs_no_processor_time_and_no_memory() {
                     }
                 };
                 read_slowly(Duration::from_millis(1000));
-                // Other tests run meanwhile, and a busy machine charges for more than was done: the quietest of three times counts.
-                let mut cpu = Duration::MAX;
-                for _ in 0..3 {
-                    let before = Used::by(&child);
-                    read_slowly(MEASURED);
-                    cpu = cpu.min(Used::by(&child).cpu - before.cpu);
-                    if cpu <= HUNDREDTH {
-                        break;
-                    }
-                }
+                let cpu = idle_cpu(&child, || read_slowly(MEASURED));
                 let after = Used::by(&child);
                 // Then nobody reads any more.
                 drop(stdout);
@@ -144,15 +150,7 @@ fn f2_a_slow_writer_costs_no_processor_time() {
                 let mut stdin = child.stdin.take().unwrap();
                 stdin.write_all(b"one\ntwo\n").unwrap();
                 thread::sleep(Duration::from_millis(500));
-                let mut cpu = Duration::MAX;
-                for _ in 0..3 {
-                    let before = Used::by(&child);
-                    thread::sleep(MEASURED);
-                    cpu = cpu.min(Used::by(&child).cpu - before.cpu);
-                    if cpu <= HUNDREDTH {
-                        break;
-                    }
-                }
+                let cpu = idle_cpu(&child, || thread::sleep(MEASURED));
                 drop(stdin);
                 assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
                 assert!(cpu <= HUNDREDTH, "{args:?}: {cpu:?} in {MEASURED:?}");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::testenv::TestEnv;
+use super::testenv::{TestEnv, numbers};
 
 #[test]
 fn off_a_terminal_success_is_silent() {
@@ -167,4 +167,22 @@ fn f1_a_stall_is_shown_with_the_record_that_is_waited_for() {
     env.run("script -qec 'inorder cat --work sleep:5500ms --limit 1 data/flights-sample.csv -o out' /dev/null")
         .status(0)
         .has("waiting for record 1 for 5s");
+}
+
+#[test]
+fn sigusr1_asks_how_far_the_run_is() {
+    let env = TestEnv::new();
+    env.write("in", numbers(20));
+    let ran = env.run(
+        "inorder cat --work sleep:150ms -j 2 -N 1 in -o out &
+         sleep 0.6; kill -USR1 $!; sleep 0.2; kill -USR1 $!; wait $!",
+    );
+    ran.status(0)
+        .err_has(" records, ")
+        .err_has(" MiB in flight\n");
+    for worker in [0, 1] {
+        ran.err_has(&format!("inorder: worker {worker}: record "));
+    }
+    ran.err_has(" of in, for ");
+    assert_eq!(env.read("out"), numbers(20).as_bytes());
 }

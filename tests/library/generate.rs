@@ -118,7 +118,7 @@ pub fn chunk_size() -> BoxedStrategy<Option<usize>> {
 pub fn how() -> BoxedStrategy<How> {
     (
         way(),
-        prop_oneof![15 => Just(Place::Memory), 1 => Just(Place::File)],
+        prop_oneof![3 => Just(Place::Memory), 1 => Just(Place::File)],
         select(vec![1usize, 2, 3, 7, 64]),
         chunk_size(),
         mostly(u64::MAX, 1..6u64),

@@ -11,6 +11,7 @@ mod work;
 
 mod commit;
 mod csv_records;
+mod failures;
 mod faults;
 mod memory;
 mod output;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::generate::{How, Place, Text, Way, What, how, inputs, what};
 use crate::support::{ShortReads, WarmUp, check};
-use crate::work::{Each, Fate, Plan, Recorder, Whole, Writes};
+use crate::work::{Each, Fate, Kept, Plan, Recorder, Whole, Writes};
 
 /// How a run came out.
 #[derive(Debug, PartialEq)]
@@ -194,7 +194,8 @@ fn a_failing_chunk_is_halved_to_its_failing_records() {
             plan,
             warm_up: WarmUp::default(),
         };
-        let came = files.run(how.set(what.builder()), &inputs, &how, &whole);
+        let builder = how.set(what.builder()).max_failing_runs(0);
+        let came = files.run(builder, &inputs, &how, &whole);
         let places = |failures: &[String]| -> Vec<String> {
             let cut = |failure: &String| failure.split_once(" }").unwrap().0.to_owned();
             failures.iter().map(cut).collect()
@@ -203,6 +204,23 @@ fn a_failing_chunk_is_halved_to_its_failing_records() {
         assert_eq!(came.end, twin.end);
         assert_eq!(came.counts, twin.counts);
         assert_eq!(places(&came.failures), places(&twin.failures));
+    });
+}
+
+/// A chunk that is kept is its records, kept.
+#[test]
+fn a_kept_chunk_equals_its_kept_records() {
+    let case = (inputs(), what(), how());
+    check(250, &case, |(inputs, what, how)| {
+        let plan = Plan {
+            writes: Writes::Keep,
+            failing: 0,
+            panicking: 0,
+        };
+        let files = Files::new(&inputs);
+        let twin = files.run_twin(&what, &inputs, &how, plan);
+        let came = files.run(how.set(what.builder()), &inputs, &how, &Kept);
+        assert_eq!(came, twin);
     });
 }
 

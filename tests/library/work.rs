@@ -189,6 +189,26 @@ impl Process for Whole {
     }
 }
 
+/// Keeps whole chunks.
+pub struct Kept;
+
+impl Process for Kept {
+    type State = ();
+
+    fn start(&self) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        unreachable!("the whole chunk is worked on")
+    }
+
+    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
+        out.keep_chunk(chunk);
+        Ok(())
+    }
+}
+
 /// Notes down what it is told of failures.
 #[derive(Default)]
 pub struct Recorder(Mutex<Vec<String>>);

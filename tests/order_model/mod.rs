@@ -2,13 +2,14 @@
 //! of `crate::sync`, loom's or shuttle's. A wake-up that is lost shows as a deadlock, which both checkers report; the order of the results
 //! is checked by the writer, the limits by a [`ledger`].
 
+pub mod clock;
 mod ledger;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex as PlainMutex};
 
 use crate::source::order::{Limits, Next, Order, Ticket};
-use crate::sync::{Condvar, Mutex, thread};
+use crate::sync::{Condvar, Instant, Mutex, thread};
 use ledger::Ledger;
 
 /// A chunk is its own number; a result is that number and the attempt it came from.
@@ -25,7 +26,7 @@ pub struct Plan {
     pub late_writer: bool,
 }
 
-/// What becomes of a chunk at one attempt; after all but the last the writer runs it again.
+/// What becomes of a chunk at one attempt; after all but the last the writer runs it again, unless the worker has put it back.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
     /// The charge until it is done.
@@ -45,6 +46,8 @@ pub enum Way {
     Late,
     /// The claim is dropped.
     Lose,
+    /// It is put back, due so much later.
+    PutBack(u64),
 }
 
 /// Who stops the run, and where.
@@ -78,6 +81,7 @@ impl Plan {
 
     /// Runs the plan once and checks it.
     pub fn run(&self) {
+        Instant::reset();
         let run = Arc::new(Run {
             order: Order::new(self.limits),
             queue: Queue::new(),
@@ -109,7 +113,7 @@ impl Attempt {
     /// The charge that the writer finds.
     fn settled(&self) -> usize {
         match self.way {
-            Way::Lose => self.bytes,
+            Way::Lose | Way::PutBack(_) => self.bytes,
             Way::Fill | Way::Twice | Way::Late => self.filled,
         }
     }
@@ -156,9 +160,20 @@ impl Run {
                 self.order.stop();
                 return drop(claim);
             }
-            self.ledger().before(attempt.bytes, attempt.settled());
+            let next = self.plan.chunks[chunk].get(ticket.attempt as usize + 1);
+            let charge = match (attempt.way, next) {
+                (Way::PutBack(_), Some(next)) => next.bytes,
+                _ => attempt.settled(),
+            };
+            self.ledger().before(attempt.bytes, charge);
             self.ledger().end();
             match attempt.way {
+                Way::PutBack(ticks) => {
+                    let put_back = claim.put_back(chunk, charge, Instant::after(ticks));
+                    assert!(put_back || self.plan.stop.is_some());
+                    let late = put_back && self.order.fill(ticket, result, 1000);
+                    assert!(!late, "only the attempt under way may fill the slot");
+                }
                 Way::Lose => drop(claim),
                 Way::Fill | Way::Late => assert!(claim.fill(result, attempt.filled)),
                 Way::Twice => {
@@ -166,7 +181,7 @@ impl Run {
                     assert!(!claim.fill(result, attempt.filled + 1));
                 }
             }
-            self.ledger().after(attempt.bytes, attempt.settled());
+            self.ledger().after(attempt.bytes, charge);
             self.hand_over();
             if self.plan.late_writer {
                 self.queue.done();
@@ -183,6 +198,10 @@ impl Run {
             let (seq, result) = match self.order.next() {
                 Next::Result(seq, result) => (seq, Some(result)),
                 Next::Lost(seq) => (seq, None),
+                Next::Due => {
+                    self.hand_over();
+                    continue;
+                }
                 Next::End => {
                     assert_eq!(at, (self.plan.chunks.len(), 0), "everything was written");
                     break;
@@ -192,9 +211,13 @@ impl Run {
                     break;
                 }
             };
-            let (chunk, attempt) = at;
+            let chunk = at.0;
             assert_eq!(seq, chunk as u64, "nothing lost, doubled or reordered");
             let attempts = &self.plan.chunks[chunk];
+            while matches!(attempts[at.1].way, Way::PutBack(_)) {
+                at.1 += 1;
+            }
+            let attempt = at.1;
             let this = &attempts[attempt];
             let expected = (this.way != Way::Lose).then_some((chunk, attempt as u32));
             assert_eq!(result, expected);

@@ -1,26 +1,25 @@
 //! Why a record fails.
 
-use std::fmt;
+use inorder::{BoxError, FailureKind};
 
 /// What is wrong with a record, or with what the filter makes of it.
 #[derive(Debug)]
 pub enum Fault {
     /// The record is not what its format says.
     Parse(String),
-    /// The filter raised an error that nothing caught.
-    Filter(String),
-    /// The output's format has no place for a value that the filter gave.
-    Output(String),
-    /// The value does not fit the columns of the output.
+    /// The record has another number of fields than the header, or a value does not fit the columns of the output.
     Columns(String),
+    /// The filter raised an error that nothing caught, or gave a value that the output's format has no place for.
+    Filter(String),
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Fault::Parse(what) | Fault::Filter(what) | Fault::Output(what) | Fault::Columns(what)) =
-            self;
-        f.write_str(what)
+impl From<Fault> for BoxError {
+    fn from(fault: Fault) -> BoxError {
+        let (kind, what) = match fault {
+            Fault::Parse(what) => (FailureKind::Parse, what),
+            Fault::Columns(what) => (FailureKind::Columns, what),
+            Fault::Filter(what) => (FailureKind::Filter, what),
+        };
+        inorder::Fault::new(kind, what).into()
     }
 }
-
-impl std::error::Error for Fault {}

@@ -44,6 +44,11 @@ impl MapPlan {
         let no_output_header = args.output.no_output_header;
         let mut plan = Plan::new("map", FormatArg::Ndjson, args.input, args.run, args.show)?;
         let output = plan.with_result(args.output, args.failures)?;
+        if plan.failures.retries() {
+            return Err(usage(
+                "--retries is refused: a filter that fails on a record fails on it again",
+            ));
+        }
         let from = plan.format_name;
         let to = match (args.result.to, args.result.raw_output) {
             (Some(to), _) => to,

@@ -41,21 +41,25 @@ impl Rows {
         place: usize,
     ) -> Result<(), Fault> {
         let content = record.bytes();
-        let fields = record.fields().map(|field| match field {
-            Cow::Borrowed(text) => {
-                let at = place + (text.as_ptr() as usize - content.as_ptr() as usize);
-                slab.slice(at..at + text.len())
+        let set = |value: &mut Val, field: Cow<'_, [u8]>| {
+            let number = (!self.strings).then(|| json::number_in(&field)).flatten();
+            match (number, field) {
+                (Some(number), _) => *value = Val::Num(number),
+                (None, Cow::Owned(text)) => json::set_text(value, text.into()),
+                (None, Cow::Borrowed(text)) => {
+                    let at = place + (text.as_ptr() as usize - content.as_ptr() as usize);
+                    json::set_text(value, slab.slice(at..at + text.len()));
+                }
             }
-            Cow::Owned(text) => text.into(),
-        });
+        };
         let Some(keyed) = &self.keyed else {
             let items = json::own_array(value);
             let mut count = 0;
-            for field in fields {
+            for field in record.fields() {
                 if count == items.len() {
                     items.push(Val::Null);
                 }
-                self.set(&mut items[count], field);
+                set(&mut items[count], field);
                 count += 1;
             }
             items.truncate(count);
@@ -67,9 +71,9 @@ impl Rows {
             members.clone_from(keyed);
         }
         let mut found = 0;
-        for field in fields {
+        for field in record.fields() {
             if let Some((_, member)) = members.get_index_mut(found) {
-                self.set(member, field);
+                set(member, field);
             }
             found += 1;
         }
@@ -77,17 +81,9 @@ impl Rows {
             return Ok(());
         }
         let wanted = members.len();
-        Err(Fault::Parse(format!(
+        Err(Fault::Columns(format!(
             "{found} fields, where the header has {wanted}"
         )))
-    }
-
-    fn set(&self, value: &mut Val, text: Bytes) {
-        let number = (!self.strings).then(|| json::number_in(&text)).flatten();
-        match number {
-            Some(number) => *value = Val::Num(number),
-            None => json::set_text(value, text),
-        }
     }
 }
 

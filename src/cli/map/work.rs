@@ -177,7 +177,7 @@ impl ChunkWork<'_, '_> {
         match value {
             Val::TStr(text) | Val::BStr(text) if raw => {
                 if self.map.to == FormatArg::Nul && text.contains(&0) {
-                    return Err(Fault::Output(
+                    return Err(Fault::Filter(
                         "a string with a NUL byte, which ends a record of the output".to_owned(),
                     ));
                 }

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use indicatif::DecimalBytes;
-use inorder::{Progress, Started};
+use inorder::{Progress, Started, Working};
 
+use super::desks::Desks;
 use crate::cli::units::{counted, grouped};
 
 /// The figures last reported, written by the run and read by the ticker.
@@ -21,6 +22,7 @@ pub struct Board {
     in_flight: AtomicU64,
     /// When the head of the order last moved, in milliseconds since the start.
     moved: AtomicU64,
+    desks: Desks,
 }
 
 impl Board {
@@ -34,6 +36,7 @@ impl Board {
             failed: AtomicU64::new(0),
             in_flight: AtomicU64::new(0),
             moved: AtomicU64::new(0),
+            desks: Desks::default(),
         }
     }
 
@@ -45,6 +48,7 @@ impl Board {
     pub fn started(&self, run: &Started) {
         self.total.store(run.total_bytes.unwrap_or(0), Relaxed);
         self.memory.store(run.memory, Relaxed);
+        self.desks.set_up(run.threads);
     }
 
     pub fn progress(&self, progress: &Progress) {
@@ -53,6 +57,23 @@ impl Board {
         self.failed.store(progress.failed, Relaxed);
         self.in_flight.store(progress.in_flight, Relaxed);
         self.moved.store(millis(self.start.elapsed()), Relaxed);
+    }
+}
+
+impl Board {
+    pub fn working(&self, worker: usize, on: Option<&Working<'_>>) {
+        self.desks.working(worker, on);
+    }
+
+    /// How far the run is, and what each worker works on.
+    pub fn report(&self) -> Vec<String> {
+        let now = self.elapsed();
+        let figures = Figures::of(self, now);
+        let seconds = now.as_secs_f64();
+        let per_second = (figures.bytes_in > 0).then(|| figures.bytes_in as f64 / seconds);
+        let mut lines = vec![figures.text(per_second)];
+        lines.extend(self.desks.lines());
+        lines
     }
 }
 
@@ -69,6 +90,8 @@ pub struct Figures {
     pub bytes_in: u64,
     failed: u64,
     in_flight: u64,
+    /// A worker is at work.
+    busy: bool,
     pub still_for: Duration,
 }
 
@@ -82,6 +105,7 @@ impl Figures {
             bytes_in: board.bytes_in.load(Relaxed),
             failed: board.failed.load(Relaxed),
             in_flight: board.in_flight.load(Relaxed),
+            busy: board.desks.any_busy(),
             still_for: now.saturating_sub(moved),
         }
     }
@@ -119,7 +143,7 @@ impl Figures {
 
     /// All that was read is written: it is the input that is waited for.
     pub fn idle(&self) -> bool {
-        self.records > 0 && self.in_flight == 0
+        self.records > 0 && self.in_flight == 0 && !self.busy
     }
 
     fn left(&self, per_second: f64) -> Option<Duration> {
@@ -150,6 +174,7 @@ mod tests {
             bytes_in: 500_000_000,
             failed: 0,
             in_flight: 12 << 20,
+            busy: true,
             still_for: Duration::from_secs(12),
         }
     }

@@ -45,7 +45,7 @@ fn a_device_is_written_and_stays() {
     let link = folder.path().join("link");
     symlink("/dev/null", &link).unwrap();
     let output = open(&link);
-    assert!(!output.is_unpublished_file());
+    assert!(!output.can_be_taken_back());
     assert!(output.closed_fd().is_none());
     publish(output, b"gone");
     assert!(link.is_symlink());
@@ -99,7 +99,7 @@ fn an_open_file_is_written_where_it_stands() {
     let mut file = File::options().write(true).open(&path).unwrap();
     file.seek(io::SeekFrom::Start(4)).unwrap();
     let output = open(fd_path(&file));
-    assert!(!output.is_unpublished_file() && output.closed_fd().is_none());
+    assert!(!output.can_be_taken_back() && output.closed_fd().is_none());
     publish(output, b"ab");
     assert_eq!(fs::read(&path).unwrap(), b"0123ab6789");
     file.write_all(b"cd").unwrap();

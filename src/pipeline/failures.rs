@@ -1,0 +1,171 @@
+//! What failed, in order: told, set aside, counted, and held against the limits. The ordered stage's part of it, so that all of this is the same for
+//! any number of threads.
+
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::builder::Settings;
+use super::inputs::Inputs;
+use super::messages::output_error;
+use crate::error::{Error, drop_quietly};
+use crate::format::Format;
+use crate::output::{Ends, OpenRejects};
+use crate::pool::{Done, Ended, RecordFailure};
+use crate::progress::{Failure, Observer};
+
+/// Failures of a run, up to the chunk that is written.
+pub(super) struct Failures {
+    observer: Option<Arc<dyn Observer>>,
+    rejects: Option<OpenRejects>,
+    format: Format,
+    /// So many records may fail.
+    max_errors: u64,
+    /// As many attempts in a row that fail whole end the run.
+    max_failing_runs: u64,
+    failed: u64,
+    /// Attempts that failed whole since the last one that did not.
+    in_a_row: u64,
+}
+
+impl Failures {
+    /// Opens the rejects, if there are to be any.
+    pub fn open(settings: &Settings) -> Result<Failures, Error> {
+        let rejects = settings.on_error.rejects().map(OpenRejects::open);
+        Ok(Failures {
+            observer: settings.observer.clone(),
+            rejects: rejects.transpose().map_err(output_error)?,
+            format: settings.format.clone(),
+            max_errors: settings.max_errors,
+            max_failing_runs: settings.max_failing_runs(),
+            failed: 0,
+            in_a_row: 0,
+        })
+    }
+
+    /// Whether failing records are set aside.
+    pub fn rejects(&self) -> bool {
+        self.rejects.is_some()
+    }
+
+    /// Holds a chunk against the limits, before anything of it is written. A failing record that is one too many ends the run as if it
+    /// were the first and the run stopped at failures.
+    pub fn limit(&self, done: &mut Done) {
+        let row = self.in_a_row + done.runs.lead;
+        if done.ended.is_none() && row >= self.max_failing_runs {
+            let first = done.runs.first.take();
+            let first = first.or_else(|| take_first(&mut done.retried));
+            if let Some(failure) = first.or_else(|| take_first(&mut done.failures)) {
+                done.ended = Some(Ended::AllFail(failure));
+                return;
+            }
+        }
+        let room = self.max_errors - self.failed;
+        if done.failures.len() as u64 > room {
+            cut_at_failure(done, room as usize);
+        }
+    }
+
+    /// Counts a chunk's failures, tells them, and sets the failing records aside. How many records failed.
+    pub fn report(&mut self, done: &mut Done, inputs: &Inputs) -> Result<u64, Error> {
+        self.in_a_row = done.runs.row_after(self.in_a_row);
+        let failed: u64 = done.failures.iter().map(|failure| failure.records).sum();
+        self.failed += failed;
+        let mut retried = std::mem::take(&mut done.retried).into_iter().peekable();
+        let mut start = 0;
+        for failure in std::mem::take(&mut done.failures) {
+            while let Some(earlier) =
+                retried.next_if(|other| other.place.index <= failure.place.index)
+            {
+                self.tell_retried(&earlier, done, inputs);
+            }
+            let position = inputs.position_of(done, failure.place);
+            let told = told(&failure, &position);
+            if let Some(rejects) = &mut self.rejects {
+                let header = done.place.input.header.as_ref();
+                let format = &self.format;
+                let ends = Ends {
+                    header: header.map_or(&[], |header| header.raw()),
+                    ends: &|bytes| format.ends(bytes),
+                    end: format.default_end(),
+                };
+                let record = &done.rejected[start..failure.rejected];
+                start = failure.rejected;
+                rejects
+                    .add(record, &ends, &told, &text_of(&failure))
+                    .map_err(output_error)?;
+            }
+            if let Some(observer) = &self.observer {
+                observer.failed(&told);
+            }
+        }
+        for last in retried {
+            self.tell_retried(&last, done, inputs);
+        }
+        Ok(failed)
+    }
+
+    /// What a failing record that ends the run says of its limit.
+    pub fn max_errors(&self) -> u64 {
+        self.max_errors
+    }
+
+    /// As many attempts as the run may fail in a row.
+    pub fn max_failing_runs(&self) -> u64 {
+        self.max_failing_runs
+    }
+
+    fn tell_retried(&self, failure: &RecordFailure, done: &Done, inputs: &Inputs) {
+        if let Some(observer) = &self.observer {
+            let position = inputs.position_of(done, failure.place);
+            observer.retried(&told(failure, &position));
+        }
+    }
+
+    /// The run is over, whether it failed or not: what was set aside is kept.
+    pub fn finish(self) -> Result<(), Error> {
+        let finished = self.rejects.map_or(Ok(()), OpenRejects::finish);
+        finished.map_err(output_error)
+    }
+}
+
+fn told<'a>(failure: &'a RecordFailure, position: &'a crate::error::Position) -> Failure<'a> {
+    Failure {
+        position,
+        records: failure.records,
+        kind: failure.kind,
+        error: &*failure.error,
+        attempts: failure.attempts,
+    }
+}
+
+fn take_first(failures: &mut Vec<RecordFailure>) -> Option<RecordFailure> {
+    (!failures.is_empty()).then(|| failures.swap_remove(0))
+}
+
+/// Cuts a chunk's result off before this failure, which becomes its end.
+fn cut_at_failure(done: &mut Done, index: usize) {
+    let later = done.failures.split_off(index + 1);
+    drop_quietly(later);
+    let Some(failure) = done.failures.pop() else {
+        return;
+    };
+    let place = failure.place.index;
+    done.retried.retain(|other| other.place.index < place);
+    done.processed = place - done.failures.len() as u64;
+    done.output.cut(failure.written);
+    done.ended = Some(Ended::TooMany(failure));
+}
+
+/// What an error says. Its `Display` is the user's, and may panic.
+fn text_of(failure: &RecordFailure) -> String {
+    let mut text = String::new();
+    let said = catch_unwind(AssertUnwindSafe(|| {
+        let _ = write!(text, "{}", &*failure.error);
+    }));
+    if let Err(payload) = said {
+        drop_quietly(payload);
+        text.push_str("(the error can't be shown: its Display panicked)");
+    }
+    text
+}

@@ -1,0 +1,6 @@
+//! Failures of records and chunks: set aside, tried again, halved, limited.
+
+mod mixes;
+mod retries;
+mod runs;
+mod shelf;

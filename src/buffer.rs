@@ -66,6 +66,8 @@ pub(crate) struct Mark {
     own: u64,
     kept: usize,
     run: Range<usize>,
+    /// The note, if that is to be taken back too.
+    note: Option<Vec<u8>>,
 }
 
 impl Buffer {
@@ -90,16 +92,14 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
-        self.add_lacking_end();
-        self.lacks_end = record.raw.len() == record.content;
-        self.keep_bytes(record.raw);
+        self.keep_bytes(record.raw, record.raw.len() == record.content);
     }
 
     /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
     /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
     pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
         if self.settings.blank_lines {
-            self.keep_bytes(chunk.bytes());
+            self.keep_bytes(chunk.bytes(), !chunk.has_end());
         } else {
             for record in chunk.records() {
                 self.keep(&record);
@@ -191,7 +191,9 @@ impl Buffer {
     }
 
     #[inline]
-    fn keep_bytes(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8], lacks_end: bool) {
+        self.add_lacking_end();
+        self.lacks_end = lacks_end;
         match self.place_of(bytes) {
             Some(place) if self.run.end == place.start && !self.run.is_empty() => {
                 self.run.end = place.end;
@@ -288,6 +290,7 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: None,
         });
     }
 
@@ -302,6 +305,9 @@ impl Buffer {
         let mark = self.mark.take()?;
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
+        if let Some(note) = &mark.note {
+            self.note.clone_from(note);
+        }
         if mark.own >= self.spill.len {
             self.own.truncate((mark.own - self.spill.len) as usize);
         } else {
@@ -321,10 +327,11 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: Some(self.note.clone()),
         }
     }
 
-    /// Takes back everything written since that point.
+    /// Takes back everything written since that point, and the note.
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();

@@ -30,6 +30,18 @@ pub(crate) enum Framing {
     Csv(Dialect),
 }
 
+impl Framing {
+    /// Whether these bytes end as records of this framing do.
+    pub fn ends(self, bytes: &[u8]) -> bool {
+        match (bytes.last(), self) {
+            (None, _) => true,
+            (Some(&last), Framing::Nul) => last == 0,
+            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
+            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
+        }
+    }
+}
+
 /// A CSV dialect: see [`Format::delimiter`], [`Format::quote`], [`Format::doubling`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -191,12 +203,7 @@ impl Format {
 
     /// Whether these bytes end as records of this format do.
     pub(crate) fn ends(&self, bytes: &[u8]) -> bool {
-        match (bytes.last(), self.framing) {
-            (None, _) => true,
-            (Some(&last), Framing::Nul) => last == 0,
-            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
-            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
-        }
+        self.framing.ends(bytes)
     }
 
     /// Why the format can't be used, if so.

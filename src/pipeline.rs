@@ -8,6 +8,10 @@
 //!
 //! Reader and writer are plain threads in no pool, so the caller may be a worker of any pool and hold any lock.
 //!
+//! What fails is tried again, set aside or left out by the worker that meets it; where a delay comes first the chunk goes back to the ready
+//! list with what is done of it, so that no worker sleeps. Failures are told, written and held against the limits in the ordered stage, so
+//! which one ends a run is the same for any number of threads.
+//!
 //! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond's work is done and
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 

@@ -14,6 +14,7 @@ pub struct Failures {
     pub on_error: OnErrorArg,
     pub rejects: Option<PathBuf>,
     pub max_errors: Option<u64>,
+    /// A command whose work gives the same each time refuses any.
     pub retries: u32,
     pub retry_delay: Duration,
     pub max_failing_runs: Option<u64>,

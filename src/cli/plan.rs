@@ -27,12 +27,12 @@ pub struct Plan {
     pub skip_lines: u64,
     pub map: bool,
     pub output_header: bool,
+    pub failures: Failures,
     /// Where it is not the input's.
     pub output_format: Option<Format>,
     pub blank_lines: bool,
     pub preamble: Preamble,
     pub stack_size: Option<usize>,
-    pub failures: Failures,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
@@ -111,11 +111,11 @@ impl Plan {
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
             output_header: true,
+            failures: Failures::default(),
             output_format: None,
             blank_lines: true,
             preamble: Preamble::Keep,
             stack_size: None,
-            failures: Failures::default(),
             run,
             progress: show.progress,
             quiet: show.quiet,
@@ -175,16 +175,16 @@ impl Plan {
             .threads(self.run.threads)
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
+            .sequential(self.run.sequential)
             .blank_lines(self.blank_lines)
-            .preamble(self.preamble)
-            .sequential(self.run.sequential);
+            .preamble(self.preamble);
+        builder = self.failures.set(builder);
         if let Some(format) = &self.output_format {
             builder = builder.output_format(format.clone());
         }
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
         }
-        builder = self.failures.set(builder);
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }

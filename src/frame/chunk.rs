@@ -103,6 +103,11 @@ impl<'c> Chunk<'c> {
             .map(move |(span, index)| chunk.record(&span, index))
     }
 
+    /// Whether the last record has an end, as all but the input's last one do.
+    pub(crate) fn has_end(&self) -> bool {
+        self.framed.place.input.framing.ends(self.bytes())
+    }
+
     /// The number of the first record in its input, from 1.
     pub fn first_number(&self) -> u64 {
         self.first + 1

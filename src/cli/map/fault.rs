@@ -1,5 +1,7 @@
 //! Why a record fails.
 
+use std::fmt;
+
 use inorder::{BoxError, FailureKind};
 
 /// What is wrong with a record, or with what the filter makes of it.
@@ -7,19 +9,29 @@ use inorder::{BoxError, FailureKind};
 pub enum Fault {
     /// The record is not what its format says.
     Parse(String),
-    /// The record has another number of fields than the header, or a value does not fit the columns of the output.
-    Columns(String),
     /// The filter raised an error that nothing caught, or gave a value that the output's format has no place for.
     Filter(String),
+    /// The record has another number of fields than the header, or a value does not fit the columns of the output.
+    Columns(String),
 }
 
-impl From<Fault> for BoxError {
-    fn from(fault: Fault) -> BoxError {
-        let (kind, what) = match fault {
-            Fault::Parse(what) => (FailureKind::Parse, what),
-            Fault::Columns(what) => (FailureKind::Columns, what),
-            Fault::Filter(what) => (FailureKind::Filter, what),
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Fault::Parse(what) | Fault::Filter(what) | Fault::Columns(what)) = self;
+        f.write_str(what)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Fault {
+    /// As an error of the library, of the kind that stands in the rows of rejects.
+    pub fn told(self) -> BoxError {
+        let kind = match &self {
+            Fault::Parse(_) => FailureKind::Parse,
+            Fault::Filter(_) => FailureKind::Filter,
+            Fault::Columns(_) => FailureKind::Columns,
         };
-        inorder::Fault::new(kind, what).into()
+        inorder::Fault::new(kind, self).into()
     }
 }

@@ -46,7 +46,7 @@ impl MapPlan {
         let output = plan.with_result(args.output, args.failures)?;
         if plan.failures.retries() {
             return Err(usage(
-                "--retries is refused: a filter that fails on a record fails on it again",
+                "--retries is no use to map: a filter that fails on a record fails on it each time",
             ));
         }
         let from = plan.format_name;

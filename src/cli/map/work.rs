@@ -91,7 +91,7 @@ impl Process for Map<'_> {
             text,
         };
         chunk.each(out, |record, out| {
-            work.record(record, out).map_err(Into::into)
+            work.record(record, out).map_err(Fault::told)
         })
     }
 

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::decode::Compression;
 use super::regular::{Regular, State};
 
@@ -75,6 +76,12 @@ impl<'a> Source<'a> {
         Source { origins }
     }
 
+    /// Whether one of these inputs is a compressed file.
+    pub(crate) fn are_compressed(&self, which: std::ops::Range<usize>) -> bool {
+        let mut some = self.origins.iter().skip(which.start).take(which.len());
+        some.any(|origin| matches!(origin, Origin::Path(_)) && origin.is_compressed())
+    }
+
     /// The inputs, in order.
     pub(crate) fn inputs(self) -> Vec<Origin<'a>> {
         self.origins
@@ -94,6 +101,8 @@ pub(crate) enum Origin<'a> {
     Stdin,
     Reader(Box<dyn Read + Send + 'a>),
     Bytes(&'a [u8]),
+    /// A compressed file that is being unpacked.
+    Ahead(Box<Ahead>),
 }
 
 /// An open input, sorted by how it can be read.
@@ -104,12 +113,14 @@ pub(super) enum Opened<'a> {
     Stream(File),
     Reader(Box<dyn Read + Send + 'a>),
     Slice(&'a [u8]),
+    Ahead(Box<Ahead>),
 }
 
 impl<'a> Origin<'a> {
     /// The name for messages: the path, or a word in angle brackets.
     pub fn name(&self) -> Arc<Path> {
         match self {
+            Origin::Ahead(ahead) => return ahead.name(),
             Origin::Path(path) => path.as_path(),
             Origin::Stdin => Path::new("<stdin>"),
             Origin::Reader(_) => Path::new("<reader>"),
@@ -134,7 +145,7 @@ impl<'a> Origin<'a> {
             }
             #[cfg(not(unix))]
             Origin::Stdin => {}
-            Origin::Reader(_) | Origin::Bytes(_) => {}
+            Origin::Reader(_) | Origin::Bytes(_) | Origin::Ahead(_) => {}
         }
         Ok(())
     }
@@ -154,7 +165,7 @@ impl<'a> Origin<'a> {
                 }
             }
             Origin::Bytes(bytes) => bytes,
-            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) => &[],
+            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) | Origin::Ahead(_) => &[],
         };
         Compression::of_start(start).is_some()
     }
@@ -168,6 +179,7 @@ impl<'a> Origin<'a> {
             Origin::Stdin => Ok(Opened::Reader(Box::new(io::stdin()))),
             Origin::Reader(reader) => Ok(Opened::Reader(reader)),
             Origin::Bytes(bytes) => Ok(Opened::Slice(bytes)),
+            Origin::Ahead(ahead) => Ok(Opened::Ahead(ahead)),
         }
     }
 }

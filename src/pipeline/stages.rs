@@ -145,6 +145,6 @@ fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
             (data.is_file() && data.len() > 0).then_some(data.len())
         }
         Origin::Bytes(bytes) => Some(bytes.len() as u64),
-        Origin::Stdin | Origin::Reader(_) => None,
+        Origin::Stdin | Origin::Reader(_) | Origin::Ahead(_) => None,
     }
 }

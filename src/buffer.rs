@@ -30,13 +30,18 @@ const SMALLEST_SLICE: usize = 4096;
 /// A buffer with less capacity than this is not worth shrinking.
 const SLACK: usize = 1 << 20;
 
+/// A read with less room than this goes to a place of this size first.
+#[cfg(unix)]
+const SMALLEST_READ: usize = 4096;
+
 /// Slices of one chunk; more are copied, so that a vectored write stays one system call.
 const MOST_SLICES: usize = 256;
 
 /// What the work on a record writes. Nothing written drops the record; a failing record's writes are taken back.
 ///
 /// [`io::Write`] adds exactly the bytes it is given, and never fails; [`line`](Buffer::line), [`row`](Buffer::row) and
-/// [`serialize`](Buffer::serialize) add the end of the input's record. Output that outgrows its share of the memory goes to an unlinked temporary file.
+/// [`serialize`](Buffer::serialize) add the end of the input's record. Where that has none, because it is the input's last, they and
+/// [`keep`](Buffer::keep) set an end between two things that follow each other, and none after the last one. Output that outgrows its share of the memory goes to an unlinked temporary file.
 pub struct Buffer {
     own: Vec<u8>,
     spill: Spill,
@@ -47,6 +52,8 @@ pub struct Buffer {
     input: Option<Bytes>,
     end: [u8; 2],
     end_len: usize,
+    /// What was last written for this record lacks an end, because the record does.
+    lacks_end: bool,
     mark: Option<Mark>,
     note: Vec<u8>,
     transcoder: Option<Transcoder>,
@@ -66,6 +73,8 @@ pub(crate) struct Mark {
     own: u64,
     kept: usize,
     run: Range<usize>,
+    /// The note, if that is to be taken back too.
+    note: Option<Vec<u8>>,
 }
 
 impl Buffer {
@@ -80,6 +89,7 @@ impl Buffer {
             input,
             end: [0; 2],
             end_len: 0,
+            lacks_end: false,
             mark: None,
             note: Vec::new(),
             transcoder: settings.encoding.map(Transcoder::new),
@@ -90,7 +100,7 @@ impl Buffer {
     /// Writes the record as it stands in the input, content and end, without a copy where the sink allows it.
     #[inline]
     pub fn keep(&mut self, record: &Record<'_>) {
-        self.keep_bytes(record.raw);
+        self.keep_bytes(record.raw, record.raw.len() == record.content);
     }
 
     /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
@@ -98,7 +108,7 @@ impl Buffer {
     /// that can't be is not known to be the one at fault.
     pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
         if self.settings.blank_lines {
-            self.keep_bytes(chunk.bytes());
+            self.keep_bytes(chunk.bytes(), !chunk.has_end());
         } else {
             for record in chunk.records() {
                 self.keep(&record);
@@ -109,13 +119,14 @@ impl Buffer {
     /// Writes `content` and the end of the input's record (none where the input's last record has none).
     #[inline]
     pub fn line(&mut self, content: &[u8]) {
+        self.add_lacking_end();
         self.settle_run();
         self.add(content);
         self.push_end();
     }
 
-    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. Where the
-    /// format is no CSV or TSV, the dialect is a comma and `"`.
+    /// Writes a CSV record in the run's dialect, quoted only where needed, and the end of the input's record. The dialect is the
+    /// [`output_format`](crate::Builder::output_format)'s; where that is no CSV or TSV, a comma and `"`.
     ///
     /// # Errors
     /// A row that the dialect can't express; then nothing is written. With quoting and doubled quotes, which are the default,
@@ -127,6 +138,10 @@ impl Buffer {
         F: AsRef<[u8]>,
     {
         self.settle_run();
+        let start = self.own.len();
+        if self.lacks_end {
+            self.add(self.settings.default_end);
+        }
         let dialect = self.settings.dialect;
         let written = match &mut self.transcoder {
             None => fields::write_row(&mut self.own, dialect, row),
@@ -137,7 +152,10 @@ impl Buffer {
                 written
             }
         };
-        written.map_err(|field| RowError { field })?;
+        if let Err(field) = written {
+            self.own.truncate(start);
+            return Err(RowError::at(field));
+        }
         self.push_end();
         Ok(())
     }
@@ -170,6 +188,11 @@ impl Buffer {
         self.note.extend_from_slice(note);
     }
 
+    /// The note that was left last; empty if there is none, also at the start of an attempt that runs the chunk again.
+    pub fn noted(&self) -> &[u8] {
+        &self.note
+    }
+
     /// Bytes written so far to this buffer.
     pub fn len(&self) -> u64 {
         let slices: usize = self.kept.iter().map(|kept| kept.range.len()).sum();
@@ -181,13 +204,50 @@ impl Buffer {
         self.len() == 0
     }
 
+    /// The last byte written so far.
+    pub fn last_byte(&self) -> Option<u8> {
+        let input: &[u8] = self.input.as_deref().unwrap_or_default();
+        let of_slice = |range: &Range<usize>| input.get(range.end - 1).copied();
+        if !self.run.is_empty() {
+            return of_slice(&self.run);
+        }
+        match self.kept.last() {
+            Some(kept) if kept.at == self.own_len() => of_slice(&kept.range),
+            _ => self.own.last().copied().or(self.spill.last),
+        }
+    }
+
+    /// Writes what one `read` of a descriptor gives, straight into the buffer, and says how many bytes that is: 0 at its end.
+    ///
+    /// # Errors
+    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them; then
+    /// nothing is written.
+    #[cfg(unix)]
+    pub fn read_from(&mut self, fd: impl std::os::fd::AsFd) -> io::Result<usize> {
+        self.settle_run();
+        let room = self.own.capacity() - self.own.len();
+        // What is left of the room may well be all that is needed, or the end may be all that comes: growing waits for bytes.
+        let n = if room < SMALLEST_READ {
+            let mut few = [0; SMALLEST_READ];
+            let n = rustix::io::read(fd, &mut few)?;
+            self.own.extend_from_slice(&few[..n]);
+            n
+        } else {
+            rustix::io::read(fd, rustix::buffer::spare_capacity(&mut self.own))?
+        };
+        self.spill_if_large();
+        Ok(n)
+    }
+
     #[inline]
     fn own_len(&self) -> u64 {
         self.spill.len + self.own.len() as u64
     }
 
     #[inline]
-    fn keep_bytes(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8], lacks_end: bool) {
+        self.add_lacking_end();
+        self.lacks_end = lacks_end;
         if self.transcoder.is_some() {
             return self.push(bytes);
         }
@@ -227,8 +287,18 @@ impl Buffer {
         self.spill_if_large();
     }
 
+    /// Ends what was last written for this record, if it has no end.
+    #[inline]
+    fn add_lacking_end(&mut self) {
+        if self.lacks_end {
+            self.push(self.settings.default_end);
+            self.lacks_end = false;
+        }
+    }
+
     #[inline]
     fn push_end(&mut self) {
+        self.lacks_end = self.end_len == 0;
         let end = self.end;
         self.add(&end[..self.end_len]);
         self.spill_if_large();
@@ -276,6 +346,8 @@ impl Buffer {
     /// A record's work begins: what it writes can be taken back.
     #[inline]
     pub(crate) fn begin(&mut self, index: u64, span: Range<usize>, end: &[u8]) {
+        let end = self.settings.ends.of(end);
+        self.lacks_end = false;
         self.end_len = end.len();
         self.end[..end.len()].copy_from_slice(end);
         self.mark = Some(Mark {
@@ -284,6 +356,7 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: None,
         });
     }
 
@@ -310,6 +383,9 @@ impl Buffer {
         }
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
+        if let Some(note) = &mark.note {
+            self.note.clone_from(note);
+        }
         if mark.own >= self.spill.len {
             self.own.truncate((mark.own - self.spill.len) as usize);
         } else {
@@ -321,6 +397,14 @@ impl Buffer {
         Some(mark)
     }
 
+    /// Takes back what the record at work has written: the last one that is done is the one before it.
+    pub(crate) fn forget(&mut self, index: u64) {
+        self.take_back();
+        if let Some(before) = index.checked_sub(1) {
+            self.begin(before, 0..0, &[]);
+        }
+    }
+
     /// A point to return to by [`return_to`](Buffer::return_to).
     pub(crate) fn point(&mut self) -> Mark {
         Mark {
@@ -329,10 +413,11 @@ impl Buffer {
             own: self.own_len(),
             kept: self.kept.len(),
             run: self.run.clone(),
+            note: Some(self.note.clone()),
         }
     }
 
-    /// Takes back everything written since that point.
+    /// Takes back everything written since that point, and the note.
     pub(crate) fn return_to(&mut self, point: Mark) {
         self.mark = Some(point);
         self.take_back();
@@ -400,10 +485,6 @@ impl Buffer {
         }
     }
 
-    pub(crate) fn notes(&self) -> &[u8] {
-        &self.note
-    }
-
     /// The chunk's bytes, if the buffer still holds them.
     pub(crate) fn input(&self) -> Option<&Bytes> {
         self.input.as_ref()
@@ -469,12 +550,14 @@ impl Drop for Buffer {
 impl Write for Buffer {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(bytes.len())
     }
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.lacks_end = false;
         self.push(bytes);
         Ok(())
     }

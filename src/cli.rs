@@ -5,9 +5,12 @@ mod bench;
 mod cat;
 mod check;
 mod escape;
+#[cfg(unix)]
+mod exec;
 mod failures;
 mod help;
 mod json;
+mod map;
 mod names;
 mod plan;
 mod progress;
@@ -28,6 +31,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use bench::BenchPlan;
+use map::MapPlan;
 use plan::{CatPlan, CheckPlan};
 use status::{Status, StdoutError};
 use voice::Voice;
@@ -59,10 +63,13 @@ fn tell(error: &anyhow::Error, voice: &mut Voice) -> Status {
 
 fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
     match command {
+        Command::Map(args) => map::map(&MapPlan::new(*args)?, voice),
         Command::Cat(args) => cat::cat(&CatPlan::new(args)?, voice),
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
         Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
         Command::PlainLoop(args) => bench::plain_loop(args),
+        #[cfg(unix)]
+        Command::Exec(args) => exec::exec(exec::ExecPlan::new(args)?, voice),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }
@@ -72,6 +79,12 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
 fn typed_wrong(stop: &clap::Error) -> Status {
     if stop.use_stderr() {
         let _ = stop.print();
+        #[cfg(unix)]
+        if let Some(hint) = exec::hint(stop) {
+            let mut voice = Voice::new();
+            voice.line(&hint);
+            voice.settle();
+        }
         return Status::Usage;
     }
     let printed = streams::need_output().and_then(|()| {

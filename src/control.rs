@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use crate::error::Error;
 use crate::input::Waker;
+use crate::latch::Latch;
 use crate::sync::{Condvar, Instant, Mutex, lock, wait_until};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
@@ -50,7 +51,7 @@ impl StopHandle {
         let control = Arc::new(Control {
             handle: self.clone(),
             waker: Waker::default(),
-            stopped: AtomicBool::new(false),
+            stopped: Latch::default(),
             cut_short: AtomicBool::new(false),
             output_closed: AtomicBool::new(false),
             stops: Mutex::new(Vec::new()),
@@ -75,7 +76,8 @@ impl StopHandle {
 pub(crate) struct Control {
     handle: StopHandle,
     pub waker: Waker,
-    stopped: AtomicBool,
+    /// Work that waits can wait for it too.
+    pub stopped: Latch,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
     output_closed: AtomicBool,
@@ -93,7 +95,7 @@ pub(crate) trait Stop: Send + Sync {
 impl Control {
     /// Ends all work after the records at hand.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
+        self.stopped.set();
         self.waker.wake();
         drop(lock(&self.sleeps));
         self.woken.notify_all();
@@ -117,14 +119,14 @@ impl Control {
     /// Sleeps until then, or until the run is stopped.
     pub fn sleep_until(&self, due: Instant) {
         let mut guard = lock(&self.sleeps);
-        while !self.stopped.load(Ordering::SeqCst) && Instant::now() < due {
+        while !self.is_stopped() && Instant::now() < due {
             guard = wait_until(&self.woken, &self.sleeps, guard, due);
         }
     }
 
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.stopped.is_set()
     }
 
     /// Whether to read no more. If so the run has not done its work.
@@ -156,7 +158,7 @@ impl Control {
     /// From now on this stops with the run.
     pub fn stops_too(&self, part: Arc<dyn Stop>) {
         lock(&self.stops).push(Arc::clone(&part));
-        if self.stopped.load(Ordering::SeqCst) {
+        if self.is_stopped() {
             part.stop();
         }
     }

@@ -1,5 +1,8 @@
 //! What a record is: the input's format and, for CSV, its dialect.
 
+use crate::buffer::RowError;
+use crate::frame::fields::write_row;
+
 /// How the input is cut into records.
 ///
 /// | format | a record ends with | blank lines |
@@ -27,6 +30,18 @@ pub(crate) enum Framing {
     Csv(Dialect),
 }
 
+impl Framing {
+    /// Whether these bytes end as records of this framing do.
+    pub fn ends(self, bytes: &[u8]) -> bool {
+        match (bytes.last(), self) {
+            (None, _) => true,
+            (Some(&last), Framing::Nul) => last == 0,
+            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
+            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
+        }
+    }
+}
+
 /// A CSV dialect: see [`Format::delimiter`], [`Format::quote`], [`Format::doubling`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -42,6 +57,29 @@ impl Dialect {
         quote: Some(b'"'),
         doubling: true,
     };
+}
+
+/// What becomes of a record's end in the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// It stays.
+    Input,
+    /// LF and CRLF stay, others become LF.
+    Lines,
+    /// All become NUL.
+    Nul,
+}
+
+impl Ends {
+    /// The end that stands for this one.
+    #[inline]
+    pub fn of(self, end: &[u8]) -> &[u8] {
+        match (self, end) {
+            (_, []) | (Ends::Input, _) | (Ends::Lines, b"\n" | b"\r\n") => end,
+            (Ends::Lines, _) => b"\n",
+            (Ends::Nul, _) => b"\0",
+        }
+    }
 }
 
 impl Format {
@@ -122,6 +160,21 @@ impl Format {
         self
     }
 
+    /// The fields as a record of CSV or TSV, without its end, quoted only where needed; other formats write CSV.
+    ///
+    /// # Errors
+    /// A row that the dialect can't express, as of [`Buffer::row`](crate::Buffer::row).
+    pub fn row<I, F>(&self, row: I) -> Result<Vec<u8>, RowError>
+    where
+        I: IntoIterator<Item = F>,
+        F: AsRef<[u8]>,
+    {
+        let mut bytes = Vec::new();
+        let dialect = self.dialect().unwrap_or(Dialect::CSV);
+        write_row(&mut bytes, dialect, row).map_err(RowError::at)?;
+        Ok(bytes)
+    }
+
     pub(crate) fn dialect(&self) -> Option<Dialect> {
         match self.framing {
             Framing::Csv(dialect) => Some(dialect),
@@ -129,7 +182,18 @@ impl Format {
         }
     }
 
-    /// The end that is added between two inputs when the first lacks its last one.
+    /// The ends of records that are written in this format and were read in another.
+    pub(crate) fn ends_for(&self, input: &Format) -> Ends {
+        match (self.framing, input.framing) {
+            (Framing::Nul, Framing::Nul) | (Framing::Csv(_), Framing::Csv(_)) => Ends::Input,
+            (Framing::Nul, _) => Ends::Nul,
+            (_, Framing::Nul | Framing::Csv(_)) => Ends::Lines,
+            (_, Framing::Lines | Framing::Ndjson) => Ends::Input,
+        }
+    }
+
+    /// The end of a record where the input's has none: between two inputs of which the first lacks its last one, and between two
+    /// lines that are written for such a record.
     pub(crate) fn default_end(&self) -> &'static [u8] {
         match self.framing {
             Framing::Nul => b"\0",
@@ -139,12 +203,7 @@ impl Format {
 
     /// Whether these bytes end as records of this format do.
     pub(crate) fn ends(&self, bytes: &[u8]) -> bool {
-        match (bytes.last(), self.framing) {
-            (None, _) => true,
-            (Some(&last), Framing::Nul) => last == 0,
-            (Some(&last), Framing::Csv(_)) => matches!(last, b'\n' | b'\r'),
-            (Some(&last), Framing::Lines | Framing::Ndjson) => last == b'\n',
-        }
+        self.framing.ends(bytes)
     }
 
     /// Why the format can't be used, if so.

@@ -5,9 +5,11 @@ pub(crate) mod csv;
 mod fault;
 pub(crate) mod fields;
 pub(crate) mod lines;
+mod pace;
 pub(crate) mod scan;
 mod size;
 pub(crate) mod spans;
+mod splitter;
 mod too_long;
 mod top;
 
@@ -18,9 +20,13 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 pub use chunk::Chunk;
+#[cfg(unix)]
+pub use chunk::Interrupts;
 pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
+pub(crate) use pace::{Pace, Rate};
 pub(crate) use size::ChunkSize;
+pub use splitter::Splitter;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
@@ -40,6 +46,8 @@ pub(crate) struct FrameOptions {
     pub skip_lines: u64,
     /// Chunks have a fixed size.
     pub fixed: bool,
+    /// So many records are given out in so much time.
+    pub rate: Option<Rate>,
     /// A byte order mark that was taken off the first input is passed on.
     pub keeps_mark: bool,
     /// So many inputs are unpacked before their turn comes, if they are compressed files.
@@ -62,6 +70,9 @@ pub(crate) struct Framer<'a> {
     /// The first header found, and in which input: all others must have the same fields.
     header: Option<Arc<InputInfo>>,
     left: u64,
+    /// The next chunk's sequence number.
+    seq: u64,
+    pace: Option<Pace>,
     /// An error that was met while a chunk was at hand; it comes after that chunk.
     pending: Option<FrameError>,
     options: FrameOptions,
@@ -102,6 +113,8 @@ impl<'a> Framer<'a> {
             opened: OpenedInputs::default(),
             header: None,
             left: options.limit,
+            seq: 0,
+            pace: options.rate.map(Pace::new),
             pending: None,
             options,
             recycler,
@@ -294,10 +307,26 @@ impl<'a> Framer<'a> {
         self.left == 0 || (read && self.origins.is_empty() && self.pending.is_none())
     }
 
+    /// Waits until the next chunk may be given out. Whether it still is to be: the run may be stopping.
+    fn wait_until_due(&mut self) -> Result<bool, FrameError> {
+        let (Some(pace), Some(current), false) = (&self.pace, &self.current, self.is_at_end())
+        else {
+            return Ok(true);
+        };
+        match self.control.waker.sleep(pace.time_left()) {
+            Ok(()) => Ok(true),
+            Err(_) if self.control.ends_reading() => Ok(false),
+            Err(error) => Err(current.failed(error.into())),
+        }
+    }
+
     /// The next chunk, or `None` after the last.
     pub fn next(&mut self, mut want: Want) -> Result<Option<Framed>, FrameError> {
         want.flush |= self.pending.is_some();
         if !self.is_at_end() && self.control.ends_reading() {
+            return Ok(None);
+        }
+        if !self.wait_until_due()? {
             return Ok(None);
         }
         loop {
@@ -328,6 +357,7 @@ impl<'a> Framer<'a> {
                     malformed,
                     first: current.records,
                     records: cut.records,
+                    seq: self.seq,
                     added: 0,
                     unclosed: cut.unclosed,
                     attempt: 0,
@@ -336,6 +366,10 @@ impl<'a> Framer<'a> {
                 let mut framed = Framed { bytes, place };
                 current.records += cut.records;
                 self.left -= cut.records.min(self.left);
+                self.seq += 1;
+                if let Some(pace) = &mut self.pace {
+                    pace.given(cut.records);
+                }
                 let last = current.at_end && current.input.front().is_empty();
                 if last && cut.unclosed.is_none() {
                     self.pending = self.add_missing_end(&mut framed).err();

@@ -172,9 +172,9 @@ impl<'a> Input<'a> {
         };
         let raw = |feed| Raw::new(feed, 0, waker.clone());
         // What it is shows when it is read.
-        let unknown = |feed| match options.decoder {
-            Some(memory) => stream(Box::new(Unpacked::new(raw(feed), &name, memory))),
-            None => stream(Box::new(raw(feed))),
+        let unknown = |raw: Raw<'a>| match options.decoder {
+            Some(memory) => stream(Box::new(Unpacked::new(raw, &name, memory))),
+            None => stream(Box::new(raw)),
         };
         let (way, watch) = match opened {
             Opened::Regular(regular) => match Watch::new(regular.clone()) {
@@ -198,7 +198,7 @@ impl<'a> Input<'a> {
                 }
                 // Some file systems of user space call a file regular that can only be read in sequence.
                 Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
-                    (unknown(Feed::File(regular.file)), None)
+                    (unknown(raw(Feed::File(regular.file))), None)
                 }
                 Err(error) => return Err(error),
             },
@@ -206,9 +206,13 @@ impl<'a> Input<'a> {
                 let (watch, blocks) = ahead.into_parts();
                 (stream(Box::new(blocks)), Some(watch))
             }
-            Opened::Stream(file) => (unknown(Feed::pipe(file)), None),
-            Opened::Reader(reader) => (unknown(Feed::Reader(reader)), None),
-            Opened::Slice(bytes) => (unknown(Feed::Slice(bytes)), None),
+            Opened::Stream(file) => (unknown(raw(Feed::pipe(file))), None),
+            #[cfg(unix)]
+            Opened::StreamAfter(bytes, file) => {
+                (unknown(raw(Feed::pipe(file)).begin_with(bytes)), None)
+            }
+            Opened::Reader(reader) => (unknown(raw(Feed::Reader(reader))), None),
+            Opened::Slice(bytes) => (unknown(raw(Feed::Slice(bytes))), None),
         };
         Ok(Input {
             way,

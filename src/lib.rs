@@ -39,6 +39,7 @@ mod control;
 mod error;
 mod escape;
 mod format;
+mod latch;
 mod process;
 mod progress;
 mod retry;
@@ -66,14 +67,16 @@ pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
-pub use frame::Chunk;
+#[cfg(unix)]
+pub use frame::Interrupts;
+pub use frame::{Chunk, Splitter};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
 #[cfg(any(feature = "gzip", feature = "zstd"))]
 pub use output::{Compress, LevelError};
 pub use output::{Rejects, Sink};
-pub use pipeline::{Builder, OnError, Pipeline, RecordMap, Records, process_file};
+pub use pipeline::{Builder, OnError, Pipeline, Preamble, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
 pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};

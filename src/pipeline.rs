@@ -8,6 +8,10 @@
 //!
 //! Reader and writer are plain threads in no pool, so the caller may be a worker of any pool and hold any lock.
 //!
+//! What fails is tried again, set aside or left out by the worker that meets it; where a delay comes first the chunk goes back to the ready
+//! list with what is done of it, so that no worker sleeps. Failures are told, written and held against the limits in the ordered stage, so
+//! which one ends a run is the same for any number of threads.
+//!
 //! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond's work is done and
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
@@ -28,7 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use builder::{Builder, OnError};
+pub use builder::{Builder, OnError, Preamble};
 pub use records::{RecordMap, Records};
 
 use crate::buffer::Buffer;
@@ -116,7 +120,11 @@ impl Pipeline {
         process: &P,
     ) -> Result<Summary, Error> {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            let mut thread = std::thread::Builder::new().name("inorder-writer".to_owned());
+            // It works on the first chunks, and in a sequential run on all.
+            if let Some(bytes) = self.settings.stack_size {
+                thread = thread.stack_size(bytes);
+            }
             let run = thread
                 .spawn_scoped(scope, || {
                     catch_unwind(AssertUnwindSafe(|| self.run_here(source, sink, process)))
@@ -159,6 +167,7 @@ impl Pipeline {
         };
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
+        let result = result.and_then(|()| stages.ordered.finish(&stages.buffers));
         let result = result.map_err(|error| stages.ordered.told_of_close(error));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
@@ -340,14 +349,15 @@ impl Settings {
             fixed: self.chunk_bytes.is_some(),
             ahead: self.ahead,
             ahead_room: self.ahead_room,
+            rate: self.rate,
             keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
         }
     }
 
     fn chunk_size(&self) -> ChunkSize {
         match self.chunk_bytes {
-            Some(bytes) => ChunkSize::fixed(bytes, self.chunk_records),
-            None => ChunkSize::adaptive(self.chunk_limit(), self.chunk_records, CHUNK_GOAL),
+            Some(bytes) => ChunkSize::fixed(bytes, self.record_limit()),
+            None => ChunkSize::adaptive(self.chunk_limit(), self.record_limit(), CHUNK_GOAL),
         }
     }
 }

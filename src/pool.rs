@@ -34,17 +34,21 @@ impl<'scope> Pool<'_, 'scope> {
     }
 }
 
-/// Starts `threads` workers, calls `body` on this thread, waits for all jobs, and joins the workers.
+/// Starts `threads` workers with stacks of this size, calls `body` on this thread, waits for all jobs, and joins the workers.
 pub(crate) fn with_pool<'scope, R: Send>(
     threads: usize,
+    stack_size: Option<usize>,
     body: impl FnOnce(&Pool<'_, 'scope>) -> R + Send,
 ) -> Result<R, std::io::Error> {
-    ThreadPoolBuilder::new()
+    let mut pool = ThreadPoolBuilder::new()
         .num_threads(threads)
-        .thread_name(|index| format!("inorder-worker-{index}"))
-        .build_scoped(
-            |thread| thread.run(),
-            |pool| pool.in_place_scope_fifo(|scope| body(&Pool(scope))),
-        )
-        .map_err(std::io::Error::other)
+        .thread_name(|index| format!("inorder-worker-{index}"));
+    if let Some(bytes) = stack_size {
+        pool = pool.stack_size(bytes);
+    }
+    pool.build_scoped(
+        |thread| thread.run(),
+        |pool| pool.in_place_scope_fifo(|scope| body(&Pool(scope))),
+    )
+    .map_err(std::io::Error::other)
 }

@@ -9,7 +9,7 @@ use crate::record::Record;
 /// chunks, or decisions that need the order; for anything less, [`Pipeline::run_each`](crate::Pipeline::run_each) takes a closure.
 ///
 /// `start`, `record` and `chunk` are called on worker threads of the run's private pool (the first millisecond's work, and a sequential
-/// run's, on one thread outside it), `header` and `commit` on the writer's thread. All may wait, use rayon, and panic: a panic in
+/// run's, on one thread outside it), `header`, `commit` and `finish` on the writer's thread. All may wait, use rayon, and panic: a panic in
 /// `record` or `chunk` is a failing record, elsewhere it ends the run.
 pub trait Process: Sync {
     /// Checked out for one chunk at a time, put back after it, made anew after a panic.
@@ -22,12 +22,22 @@ pub trait Process: Sync {
     fn start(&self) -> Result<Self::State, BoxError>;
 
     /// Writes the output's header, once, before all else, if the format has a header and the input is not empty. By default the
-    /// input's own header is kept.
+    /// input's own header is kept. Where [`output_header`](crate::Builder::output_header) is off, what is written is thrown away.
     ///
     /// # Errors
     /// An error ends the run.
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
         out.keep(header);
+        Ok(())
+    }
+
+    /// Writes what stands after the last record, once, when all chunks of a run that comes to its end are written; lines end with LF
+    /// (NUL by the format). `run` is what [`commit`](Process::commit) has decided. By default nothing is written.
+    ///
+    /// # Errors
+    /// An error ends the run.
+    fn finish(&self, run: &RunState, out: &mut Buffer) -> Result<(), BoxError> {
+        let _ = (run, out);
         Ok(())
     }
 
@@ -76,6 +86,10 @@ impl<P: Process + ?Sized> Process for &P {
         (**self).header(header, out)
     }
 
+    fn finish(&self, run: &RunState, out: &mut Buffer) -> Result<(), BoxError> {
+        (**self).finish(run, out)
+    }
+
     #[inline]
     fn record(
         &self,
@@ -111,6 +125,8 @@ pub enum ChunkError {
     /// The record with this index (from 0, in the chunk that was given) failed. Everything written before it is kept.
     /// Only [`Chunk::each`] knows what was written since; without it, name no record.
     Record(u64, BoxError),
+    /// The run ends: no record is at fault, and other chunks would fare no better, e.g. because a service can't be reached.
+    Fatal(BoxError),
     /// The run is stopping, and the chunk was left in its middle. [`Chunk::each`] returns this; pass it on.
     Stopped,
 }

@@ -4,7 +4,14 @@
 /// would be a blank line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
-    pub(super) field: usize,
+    field: usize,
+}
+
+impl RowError {
+    /// It is this field, from 0, that can't be written.
+    pub(crate) fn at(field: usize) -> RowError {
+        RowError { field }
+    }
 }
 
 impl std::fmt::Display for RowError {

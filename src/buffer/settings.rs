@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::format::Dialect;
+use crate::format::{Dialect, Ends};
 use crate::input::Recycler;
 use crate::output::OutputError;
 use crate::text::Encoding;
@@ -13,6 +13,10 @@ use crate::text::Encoding;
 /// What all buffers of a run share.
 pub(crate) struct BufferSettings {
     pub dialect: Dialect,
+    /// What becomes of the ends of the input's records.
+    pub ends: Ends,
+    /// Separates what is written for a record that has no end.
+    pub default_end: &'static [u8],
     /// Whether blank lines are passed on in their place.
     pub blank_lines: bool,
     /// What is written becomes text of this encoding.

@@ -1,16 +1,22 @@
 //! What was typed. Parsing does nothing else; what follows from it is in `plan`.
 
+#[cfg(unix)]
+mod exec;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use inorder::Encoding;
+use inorder::{Encoding, Format};
 
 use super::help;
-use super::units;
+use super::map::MapArgs;
+use super::units::{self, Rate};
 use super::work::Work;
+#[cfg(unix)]
+pub use exec::{ExecArgs, HeaderArg};
 
 /// Work on a file record by record on every core: output in input order, memory constant however large the file is.
 #[derive(Debug, Parser)]
@@ -29,6 +35,16 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a jq filter on every record (NDJSON, CSV, TSV, lines)
+    ///
+    /// The filter is run on each record by itself, on all cores; results come in input order. One output or several are
+    /// written for a record, none drops it. A record that the filter hands back unchanged keeps its bytes.
+    ///
+    /// A record of CSV or TSV is an object keyed by the header (columns of one name become a, a_2), or an array with
+    /// --no-header; a field that is a JSON number is a number, any other a string. A line is a string. NDJSON is
+    /// JSON as RFC 8259 has it. Blank lines and skipped lines are dropped.
+    #[command(after_long_help = help::MAP)]
+    Map(Box<MapArgs>),
     /// Join the inputs, unchanged, with one header; with --work spend time on every record first
     ///
     /// No byte changes: line ends, blank lines, odd quoting and invalid UTF-8 stay. The header of the first input is
@@ -54,6 +70,13 @@ pub enum Command {
     /// The plain loop that `bench` compares with
     #[command(hide = true)]
     PlainLoop(CatArgs),
+    /// Run any command as a filter over chunks of records, several at a time, its output in input order
+    ///
+    /// The command gets a chunk of whole records on standard input; what it prints is that chunk's result. It is started
+    /// once for every chunk, or once for every worker with --persistent.
+    #[cfg(unix)]
+    #[command(after_long_help = help::EXEC)]
+    Exec(ExecArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -89,6 +112,8 @@ pub struct CatArgs {
     pub work: Work,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
     #[command(flatten)]
     pub show: ShowArgs,
 }
@@ -173,7 +198,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "inputs")]
     #[arg(help_heading = "Input")]
     pub files0_from: Option<PathBuf>,
-    /// The format [default: by the first input's name: .csv, .tsv .tab, .ndjson .jsonl .json; else lines]
+    /// The format [default: by the first input's name: .csv, .tsv .tab, .ndjson .jsonl .json; else ndjson for map, lines for the rest]
     #[arg(
         long,
         value_name = "FORMAT",
@@ -314,6 +339,14 @@ pub struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Threads and memory")]
+pub struct PaceArgs {
+    /// Give out at most N records a second (or a minute: N/m)
+    #[arg(long, value_name = "N/s", value_parser = units::rate)]
+    pub rate: Option<Rate>,
+}
+
+#[derive(Debug, Args)]
 #[command(next_help_heading = "What is shown")]
 pub struct ShowArgs {
     /// The progress bar on standard error; auto draws on a terminal only, always writes plain lines elsewhere
@@ -328,7 +361,7 @@ pub struct ShowArgs {
     pub stats: Option<PathBuf>,
 }
 
-/// `--from`.
+/// `--from`, `--to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
     /// Lines that end with LF
@@ -342,6 +375,24 @@ pub enum FormatArg {
     Ndjson,
     /// Records that end with a NUL byte
     Nul,
+}
+
+impl FormatArg {
+    /// The library's format of this name.
+    pub fn format(self) -> Format {
+        match self {
+            FormatArg::Lines => Format::lines(),
+            FormatArg::Csv => Format::csv(),
+            FormatArg::Tsv => Format::tsv(),
+            FormatArg::Ndjson => Format::ndjson(),
+            FormatArg::Nul => Format::nul(),
+        }
+    }
+
+    /// Whether records have fields, separated by a delimiter.
+    pub fn is_separated(self) -> bool {
+        matches!(self, FormatArg::Csv | FormatArg::Tsv)
+    }
 }
 
 /// `--decompress`.

@@ -14,6 +14,7 @@ pub struct Failures {
     pub on_error: OnErrorArg,
     pub rejects: Option<PathBuf>,
     pub max_errors: Option<u64>,
+    /// A command whose work gives the same each time refuses any.
     pub retries: u32,
     pub retry_delay: Duration,
     pub max_failing_runs: Option<u64>,
@@ -62,7 +63,6 @@ impl Failures {
     }
 
     /// Whether what fails is tried again, which not every command can do.
-    #[allow(dead_code, reason = "for commands whose work gives the same each time")]
     pub fn retries(&self) -> bool {
         self.retries > 0
     }

@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Compress, Encoding, Format, Pipeline, Sink, Source};
+use inorder::{Builder, Compress, Encoding, Format, Pipeline, Preamble, Sink, Source};
 
 use super::args::{
     CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
@@ -13,6 +13,7 @@ use super::args::{
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
+use super::units::Rate;
 use super::work::Work;
 use super::{same, streams};
 
@@ -24,6 +25,7 @@ pub struct Plan {
     pub format_name: FormatArg,
     pub format: Format,
     pub limit: Option<u64>,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub map: bool,
     pub decompress: bool,
@@ -33,12 +35,19 @@ pub struct Plan {
     pub output_header: bool,
     pub compress: Option<Compress>,
     pub failures: Failures,
+    /// Where it is not the input's.
+    pub output_format: Option<Format>,
+    pub blank_lines: bool,
+    pub preamble: Preamble,
+    pub stack_size: Option<usize>,
     pub run: RunArgs,
     pub progress: ProgressArg,
     pub quiet: bool,
     pub stats: Option<OutputName>,
     /// The command ends with a report of its own.
     pub has_report: bool,
+    /// What was read of standard input before the run.
+    pub seen: Vec<u8>,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -62,6 +71,7 @@ pub struct CheckPlan {
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        plan.rate = args.pace.rate;
         let output = plan.with_result(args.output, args.failures)?;
         Ok(CatPlan {
             plan,
@@ -87,44 +97,28 @@ impl CheckPlan {
 
 impl Plan {
     /// `default_format`: of an input whose name tells none.
-    fn new(
+    pub fn new(
         command: &'static str,
         default_format: FormatArg,
-        input: InputArgs,
+        mut input: InputArgs,
         run: RunArgs,
         show: ShowArgs,
     ) -> anyhow::Result<Plan> {
+        let dialect = Dialect::take(&mut input);
         let inputs = inputs(input.inputs, input.files0_from.as_deref())?;
         let format_name = input.from.unwrap_or_else(|| match &inputs[0] {
             InputName::Stdin => default_format,
             InputName::Path(path) => format_of_name(path).unwrap_or(default_format),
         });
-        let separated = matches!(format_name, FormatArg::Csv | FormatArg::Tsv);
-        let typed_dialect = input.delimiter.is_some() || input.quote.is_some() || input.no_quoting;
-        if typed_dialect && !separated {
-            return Err(usage(
-                "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv",
-            ));
-        }
-        let mut format = match format_name {
-            FormatArg::Lines => Format::lines(),
-            FormatArg::Nul => Format::nul(),
-            FormatArg::Ndjson => Format::ndjson(),
-            FormatArg::Csv => Format::csv(),
-            FormatArg::Tsv => Format::tsv(),
-        };
-        if let Some(delimiter) = input.delimiter {
-            format = format.delimiter(delimiter);
-        }
-        if input.quote.is_some() || input.no_quoting {
-            format = format.quote(input.quote);
-        }
+        let format = dialect.apply(format_name, &format_name.format());
+        let format = format.ok_or_else(|| usage(Dialect::REFUSED))?;
         Ok(Plan {
             command,
             inputs,
             format_name,
             format: format.header(!input.no_header),
             limit: input.limit,
+            rate: None,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
             decompress: input.decompress == DecompressArg::Auto,
@@ -134,17 +128,22 @@ impl Plan {
             output_header: true,
             compress: None,
             failures: Failures::default(),
+            output_format: None,
+            blank_lines: true,
+            preamble: Preamble::Keep,
+            stack_size: None,
             run,
             progress: show.progress,
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
             has_report: false,
+            seen: Vec::new(),
             result_on_terminal: false,
         })
     }
 
     /// For the commands that write a result: where it goes, and what becomes of records that fail.
-    fn with_result(
+    pub fn with_result(
         &mut self,
         output: OutputArgs,
         failures: FailureArgs,
@@ -190,14 +189,36 @@ impl Plan {
 
     /// The library's pipeline for this plan, but for its observer.
     pub fn pipeline(&self) -> Builder {
+        let mut builder = self.pipeline_of_text().decompress(self.decompress);
+        if let Some(encoding) = self.encoding {
+            builder = builder.encoding(encoding);
+        }
+        if let Some(encoding) = self.output_encoding {
+            builder = builder.output_encoding(encoding);
+        }
+        if let Some(bytes) = self.decoder_memory {
+            builder = builder.decoder_memory(bytes);
+        }
+        builder
+    }
+
+    /// The same for inputs that are unpacked and decoded already.
+    pub fn pipeline_of_text(&self) -> Builder {
         let mut builder = Pipeline::builder()
             .format(self.format.clone())
             .threads(self.run.threads)
             .skip_lines(self.skip_lines)
             .output_header(self.output_header)
             .sequential(self.run.sequential)
-            .decompress(self.decompress);
+            .blank_lines(self.blank_lines)
+            .preamble(self.preamble);
         builder = self.failures.set(builder);
+        if let Some(format) = &self.output_format {
+            builder = builder.output_format(format.clone());
+        }
+        if let Some(bytes) = self.stack_size {
+            builder = builder.stack_size(bytes);
+        }
         if let Some(bytes) = self.run.memory {
             builder = builder.memory(bytes);
         }
@@ -210,17 +231,11 @@ impl Plan {
         if let Some(bytes) = self.run.max_record_size {
             builder = builder.max_record_size(bytes);
         }
-        if let Some(encoding) = self.encoding {
-            builder = builder.encoding(encoding);
-        }
-        if let Some(encoding) = self.output_encoding {
-            builder = builder.output_encoding(encoding);
-        }
-        if let Some(bytes) = self.decoder_memory {
-            builder = builder.decoder_memory(bytes);
-        }
         if let Some(records) = self.limit {
             builder = builder.limit(records);
+        }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
         }
         if self.map {
             builder = mapped(builder);
@@ -250,10 +265,49 @@ impl Plan {
         let none = Source::files(std::iter::empty::<PathBuf>());
         self.inputs.iter().fold(none, |source, input| {
             source.then(match input {
-                InputName::Stdin => Source::stdin(),
+                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
+                InputName::Stdin => Source::stdin_after(self.seen.clone()),
                 InputName::Path(path) => Source::file(path),
             })
         })
+    }
+}
+
+/// What was typed of a dialect.
+#[derive(Debug)]
+pub struct Dialect {
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+    no_quoting: bool,
+}
+
+impl Dialect {
+    pub const REFUSED: &str =
+        "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv";
+
+    /// Takes it out of the options of the input.
+    pub fn take(input: &mut InputArgs) -> Dialect {
+        Dialect {
+            delimiter: input.delimiter.take(),
+            quote: input.quote.take(),
+            no_quoting: std::mem::take(&mut input.no_quoting),
+        }
+    }
+
+    /// The format in this dialect; `None` if one was typed and the format has none.
+    pub fn apply(&self, name: FormatArg, format: &Format) -> Option<Format> {
+        let mut format = format.clone();
+        let typed = self.delimiter.is_some() || self.quote.is_some() || self.no_quoting;
+        if typed && !name.is_separated() {
+            return None;
+        }
+        if let Some(delimiter) = self.delimiter {
+            format = format.delimiter(delimiter);
+        }
+        if self.quote.is_some() || self.no_quoting {
+            format = format.quote(self.quote);
+        }
+        Some(format)
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Place {
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
+    /// Chunks before it.
+    pub seq: u64,
     /// How many bytes at its end the input lacks.
     pub added: usize,
     /// Where the quote stands that the end of the input left open; its record is the last one.
@@ -146,6 +148,16 @@ impl<'c> Chunk<'c> {
             .map(move |(span, index)| chunk.record(&span, index))
     }
 
+    /// Whether the last record has an end, as all but the input's last one do.
+    pub(crate) fn has_end(&self) -> bool {
+        self.framed.place.input.framing.ends(self.bytes())
+    }
+
+    /// The sequence number of the chunk (of the whole one, if this is a part), from 0.
+    pub fn seq(&self) -> u64 {
+        self.framed.place.seq
+    }
+
     /// The number of the first record in its input, from 1.
     pub fn first_number(&self) -> u64 {
         self.first + 1
@@ -187,6 +199,24 @@ impl<'c> Chunk<'c> {
         self.attempt
     }
 
+    /// Whether the run is stopping: then work that takes long should return [`ChunkError::Stopped`]. [`each`](Chunk::each) asks
+    /// before every record.
+    pub fn is_stopping(&self) -> bool {
+        self.control.is_stopped()
+    }
+
+    /// What should end a wait of the work, so that a run which stops need not wait for it.
+    ///
+    /// # Errors
+    /// If there are no descriptors left.
+    #[cfg(unix)]
+    pub fn interrupts(&self) -> std::io::Result<Interrupts<'c>> {
+        Ok(Interrupts {
+            stop: self.control.stopped.readable()?,
+            output: self.control.waker.watched(),
+        })
+    }
+
     /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
     /// failing record wrote can be taken back.
     ///
@@ -196,6 +226,21 @@ impl<'c> Chunk<'c> {
     pub fn each<W>(&self, out: &mut Buffer, mut work: W) -> Result<(), ChunkError>
     where
         W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), BoxError>,
+    {
+        self.try_each(out, |record, out| {
+            work(record, out).map_err(ChunkError::Whole)
+        })
+    }
+
+    /// As [`each`](Chunk::each), for work that can also end in its middle because the run is stopping, or give the run up.
+    ///
+    /// # Errors
+    /// [`ChunkError::Record`] where `work` returns [`ChunkError::Whole`] or [`ChunkError::Record`] (whose index does not matter);
+    /// else what it returns. What the record wrote is taken back.
+    #[inline]
+    pub fn try_each<W>(&self, out: &mut Buffer, mut work: W) -> Result<(), ChunkError>
+    where
+        W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), ChunkError>,
     {
         let mut done = self.range.start;
         for (span, index) in self.spans().zip(0..) {
@@ -207,9 +252,20 @@ impl<'c> Chunk<'c> {
             out.gap(done..place.start);
             done = place.end;
             out.begin(index, place, record.end());
-            work(&record, out)
-                .and_then(|()| out.settle_text())
-                .map_err(|error| ChunkError::Record(index, error))?;
+            let worked = work(&record, out);
+            let worked = worked.and_then(|()| out.settle_text().map_err(ChunkError::Whole));
+            if let Err(error) = worked {
+                return Err(match error {
+                    ChunkError::Whole(error) | ChunkError::Record(_, error) => {
+                        ChunkError::Record(index, error)
+                    }
+                    ChunkError::Stopped => {
+                        out.forget(index);
+                        ChunkError::Stopped
+                    }
+                    fatal @ ChunkError::Fatal(_) => fatal,
+                });
+            }
         }
         out.end();
         out.gap(done..self.range.end);
@@ -255,6 +311,19 @@ impl<'c> Chunk<'c> {
             ..self.clone()
         }
     }
+}
+
+/// Descriptors for work that waits in `poll`, beside those that it waits for. If one of them reports anything, the work should
+/// return [`ChunkError::Stopped`]. See [`Chunk::interrupts`].
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Interrupts<'c> {
+    /// Becomes readable when the run is stopping, and stays so. Nothing is to be read from it.
+    pub stop: std::os::fd::BorrowedFd<'c>,
+    /// The output, where it is a pipe or a socket, to be polled for no event: it reports an error or a hang-up when nobody can
+    /// read it any more.
+    pub output: Option<std::os::fd::BorrowedFd<'c>>,
 }
 
 impl std::fmt::Debug for Chunk<'_> {

@@ -22,6 +22,7 @@ fn framed(bytes: &[u8], encoding: &str) -> Vec<Framed> {
         keeps_mark: false,
         ahead: 0,
         ahead_room: 0,
+        rate: None,
     };
     let control = StopHandle::default().enroll();
     let recycler = Arc::new(Recycler::new(2, 1 << 20));

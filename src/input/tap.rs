@@ -43,6 +43,8 @@ pub(super) struct Raw<'a> {
     waker: Waker,
     /// The end of what was read of a regular file, for its watch.
     tail: Option<Tail>,
+    /// What comes before the feed.
+    before: io::Cursor<Vec<u8>>,
 }
 
 /// The ways to get at them.
@@ -79,7 +81,19 @@ impl<'a> Raw<'a> {
             short: false,
             waker,
             tail: None,
+            before: io::Cursor::default(),
         }
+    }
+
+    /// These bytes were read off the feed before.
+    #[cfg(unix)]
+    pub fn begin_with(mut self, bytes: Vec<u8>) -> Raw<'a> {
+        self.before = io::Cursor::new(bytes);
+        self
+    }
+
+    fn has_before(&self) -> bool {
+        self.before.position() < self.before.get_ref().len() as u64
     }
 
     /// What is read last is noted down there.
@@ -92,6 +106,7 @@ impl<'a> Raw<'a> {
 impl Tap for Raw<'_> {
     fn wait(&mut self, busy: bool) -> Result<bool, InputError> {
         match &self.feed {
+            _ if self.has_before() => Ok(false),
             Feed::Regular(_) | Feed::Slice(_) => Ok(false),
             Feed::Reader(_) => Ok(busy && std::mem::take(&mut self.short)),
             #[cfg(unix)]
@@ -110,7 +125,9 @@ impl Tap for Raw<'_> {
         }
         let asked = rest.len();
         let mut ended = false;
+        let has_before = self.has_before();
         let got = match &mut self.feed {
+            _ if has_before => self.before.read(rest),
             Feed::Regular(regular) => {
                 let left = regular.size() - self.at;
                 let asked = left.min(rest.len() as u64) as usize;

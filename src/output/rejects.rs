@@ -123,13 +123,45 @@ impl Write for Shared {
 
 /// The rejects of one run, open.
 pub(crate) struct OpenRejects {
-    records: Output<'static>,
-    errors: Output<'static>,
-    /// What has been written.
-    pub bytes: u64,
-    /// The record written last has no end.
+    records: Side,
+    errors: Side,
+    /// The record set aside last has no end.
     lacks_end: bool,
-    row: Vec<u8>,
+}
+
+/// One of the two outputs, and what is not written to it yet.
+struct Side {
+    output: Output<'static>,
+    waiting: Vec<u8>,
+    /// All that was written and waits.
+    bytes: u64,
+}
+
+/// As many bytes may wait: a failing record alone is not worth a system call.
+const WAITING: usize = 64 << 10;
+
+impl Side {
+    fn open(goal: &Goal) -> Result<Side, OutputError> {
+        Ok(Side {
+            output: goal.open()?,
+            waiting: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    fn write(&mut self) -> Result<(), OutputError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        self.output.write_all(&mut [IoSlice::new(&self.waiting)])?;
+        self.waiting.clear();
+        Ok(())
+    }
 }
 
 /// What a format's records need to follow each other.
@@ -145,11 +177,9 @@ pub(crate) struct Ends<'a> {
 impl OpenRejects {
     pub fn open(rejects: &Rejects) -> Result<OpenRejects, OutputError> {
         Ok(OpenRejects {
-            records: rejects.records.open()?,
-            errors: rejects.errors.open()?,
-            bytes: 0,
+            records: Side::open(&rejects.records)?,
+            errors: Side::open(&rejects.errors)?,
             lacks_end: false,
-            row: Vec::new(),
         })
     }
 
@@ -161,31 +191,48 @@ impl OpenRejects {
         failure: &Failure<'_>,
         text: &str,
     ) -> Result<(), OutputError> {
-        if self.bytes == 0 {
-            self.write(ends.header, ends)?;
+        if self.records.bytes == 0 {
+            self.push(ends.header, ends);
         }
-        self.write(record, ends)?;
-        self.row.clear();
+        self.push(record, ends);
+        let before = self.errors.waiting.len();
         // A vector takes all that is written to it.
-        let _ = write_row(&mut self.row, failure, text);
-        self.errors.write_all(&mut [IoSlice::new(&self.row)])
-    }
-
-    fn write(&mut self, bytes: &[u8], ends: &Ends<'_>) -> Result<(), OutputError> {
-        if bytes.is_empty() {
+        let _ = write_row(&mut self.errors.waiting, failure, text);
+        self.errors.bytes += (self.errors.waiting.len() - before) as u64;
+        if self.records.waiting.len().max(self.errors.waiting.len()) < WAITING {
             return Ok(());
         }
-        let missing = if self.lacks_end { ends.end } else { b"" };
-        self.lacks_end = !(ends.ends)(bytes);
-        self.bytes += (missing.len() + bytes.len()) as u64;
-        let mut parts = [IoSlice::new(missing), IoSlice::new(bytes)];
-        self.records.write_all(&mut parts)
+        self.write()
     }
 
-    /// Gives both files their names.
-    pub fn finish(self) -> Result<(), OutputError> {
-        let records = self.records.finish();
-        self.errors.finish().and(records)
+    fn push(&mut self, bytes: &[u8], ends: &Ends<'_>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.lacks_end {
+            self.records.push(ends.end);
+        }
+        self.lacks_end = !(ends.ends)(bytes);
+        self.records.push(bytes);
+    }
+
+    /// Writes what waits.
+    fn write(&mut self) -> Result<(), OutputError> {
+        self.records.write()?;
+        self.errors.write()
+    }
+
+    /// Writes what waits, and gives both files their names. If one of them fails the other is kept all the same.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        let records = self
+            .records
+            .write()
+            .and_then(|()| self.records.output.finish());
+        let errors = self
+            .errors
+            .write()
+            .and_then(|()| self.errors.output.finish());
+        records.and(errors)
     }
 }
 

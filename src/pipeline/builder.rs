@@ -1,11 +1,13 @@
 //! The settings of a run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Pipeline;
 use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Dialect, Format};
+use crate::frame::Rate;
 use crate::output::Rejects;
 use crate::pool::Policy;
 use crate::progress::Observer;
@@ -34,6 +36,33 @@ impl OnError {
     }
 }
 
+/// What is passed on of that which stands before the first record, and the header, of the first input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preamble {
+    /// All of it: skipped lines, a byte order mark, blank lines.
+    #[default]
+    Keep,
+    /// A UTF-8 byte order mark, if the input begins with one.
+    Mark,
+    /// Nothing.
+    Drop,
+}
+
+impl Preamble {
+    /// What is left of the preamble.
+    pub(super) fn of(self, preamble: &[u8]) -> &[u8] {
+        match self {
+            Preamble::Keep => preamble,
+            Preamble::Mark if preamble.starts_with(MARK) => MARK,
+            Preamble::Mark | Preamble::Drop => &[],
+        }
+    }
+}
+
+/// A UTF-8 byte order mark.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Settings of a [`Pipeline`], each with a default.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -44,17 +73,21 @@ pub struct Builder {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub format: Format,
+    pub output_format: Option<Format>,
     /// 0 until built: one a core.
     pub threads: usize,
+    pub stack_size: Option<usize>,
     /// 0 until built: the default for the threads.
     pub memory: usize,
     pub chunk_bytes: Option<usize>,
     pub chunk_records: u64,
     pub max_record_size: usize,
     pub limit: u64,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub output_header: bool,
     pub blank_lines: bool,
+    pub preamble: Preamble,
     pub on_error: OnError,
     pub max_errors: u64,
     pub max_failing_runs: u64,
@@ -76,15 +109,19 @@ impl Default for Builder {
         Builder {
             settings: Settings {
                 format: Format::lines(),
+                output_format: None,
                 threads: 0,
+                stack_size: None,
                 memory: 0,
                 chunk_bytes: None,
                 chunk_records: u64::MAX,
                 max_record_size: 16 << 20,
                 limit: u64::MAX,
+                rate: None,
                 skip_lines: 0,
                 output_header: true,
                 blank_lines: true,
+                preamble: Preamble::Keep,
                 on_error: OnError::Stop,
                 max_errors: u64::MAX,
                 max_failing_runs: 64,
@@ -110,10 +147,24 @@ impl Builder {
         self
     }
 
+    /// How [`Buffer::row`](crate::Buffer::row) and [`serialize`](crate::Buffer::serialize) write, and how what they and
+    /// [`line`](crate::Buffer::line) write ends: as the input's record where that is an end in this format too, else with LF (NUL for
+    /// [`Format::nul`]). Default: the input's [`format`](Builder::format).
+    pub fn output_format(mut self, format: Format) -> Builder {
+        self.settings.output_format = Some(format);
+        self
+    }
+
     /// Worker threads. More than there are cores help work that waits. Default, and 0: one a core, as far as affinity and
     /// cgroup quota allow.
     pub fn threads(mut self, threads: usize) -> Builder {
         self.settings.threads = threads;
+        self
+    }
+
+    /// The stack of each thread that works, in bytes; only what work uses of it takes memory. Default: that of Rust's threads, 2 MiB.
+    pub fn stack_size(mut self, bytes: usize) -> Builder {
+        self.settings.stack_size = Some(bytes);
         self
     }
 
@@ -150,6 +201,20 @@ impl Builder {
         self
     }
 
+    /// At most `records` records are given out in the time `per`, evenly: a chunk follows the one before when that one's records are
+    /// accounted for, and holds no more of them than a second's. Default: as fast as there is room.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = inorder::Pipeline::builder().chunk_records(1).rate(500, Duration::from_secs(1));
+    /// # builder.build()?;
+    /// # Ok::<(), inorder::Error>(())
+    /// ```
+    pub fn rate(mut self, records: u64, per: Duration) -> Builder {
+        self.settings.rate = Some(Rate { records, per });
+        self
+    }
+
     /// So many lines (LF) at the top of each input are no records; those of the first input are passed on. Default: 0.
     pub fn skip_lines(mut self, lines: u64) -> Builder {
         self.settings.skip_lines = lines;
@@ -157,7 +222,7 @@ impl Builder {
     }
 
     /// Whether the output gets a header, where the input has one, and with it what stands before it: a byte order mark, skipped and
-    /// blank lines. Default: yes.
+    /// blank lines. [`Process::header`](crate::Process::header) is called in any case. Default: yes.
     pub fn output_header(mut self, output_header: bool) -> Builder {
         self.settings.output_header = output_header;
         self
@@ -167,6 +232,13 @@ impl Builder {
     /// with it. Default: yes.
     pub fn blank_lines(mut self, blank_lines: bool) -> Builder {
         self.settings.blank_lines = blank_lines;
+        self
+    }
+
+    /// What is passed on of that which stands before the first record; nothing of it where there is a header and
+    /// [`output_header`](Builder::output_header) is off. Default: [`Preamble::Keep`].
+    pub fn preamble(mut self, preamble: Preamble) -> Builder {
+        self.settings.preamble = preamble;
         self
     }
 
@@ -266,12 +338,14 @@ impl Builder {
     ///
     /// # Errors
     /// Of kind [`Config`](ErrorKind::Config): a dialect whose delimiter and quote are equal, CR, LF or above 0x7F; a size,
-    /// number of records in a chunk, or longest record of 0; more than 65,535 threads.
+    /// number of records in a chunk, longest record or rate of 0; more than 65,535 threads.
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
-        if let Some(reason) = settings.format.refuse() {
-            return refuse(reason);
+        for format in [Some(&settings.format), settings.output_format.as_ref()] {
+            if let Some(reason) = format.and_then(Format::refuse) {
+                return refuse(reason);
+            }
         }
         for (size, name) in [
             (settings.chunk_bytes.unwrap_or(1), "chunk size"),
@@ -284,6 +358,11 @@ impl Builder {
             if size == 0 {
                 return refuse(format!("the {name} must be at least 1"));
             }
+        }
+        if let Some(rate) = settings.rate
+            && (rate.records == 0 || rate.per.is_zero())
+        {
+            return refuse("the rate must be at least one record in some time".into());
         }
         if settings.threads > MOST_THREADS {
             return refuse(format!(
@@ -316,7 +395,18 @@ impl Settings {
 
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
-        self.format.dialect().unwrap_or(Dialect::CSV)
+        self.output().dialect().unwrap_or(Dialect::CSV)
+    }
+
+    /// The format of what is written.
+    pub fn output(&self) -> &Format {
+        self.output_format.as_ref().unwrap_or(&self.format)
+    }
+
+    /// The most records in a chunk.
+    pub fn record_limit(&self) -> u64 {
+        let paced = self.rate.map_or(u64::MAX, |rate| rate.a_second());
+        self.chunk_records.min(paced)
     }
 
     /// As many attempts in a row that fail whole end the run.
@@ -364,15 +454,19 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("format", &self.format)
+            .field("output_format", &self.output_format)
             .field("threads", &self.threads)
+            .field("stack_size", &self.stack_size)
             .field("memory", &self.memory)
             .field("chunk_bytes", &self.chunk_bytes)
             .field("chunk_records", &self.chunk_records)
             .field("max_record_size", &self.max_record_size)
             .field("limit", &self.limit)
+            .field("rate", &self.rate)
             .field("skip_lines", &self.skip_lines)
             .field("output_header", &self.output_header)
             .field("blank_lines", &self.blank_lines)
+            .field("preamble", &self.preamble)
             .field("on_error", &self.on_error)
             .field("max_errors", &self.max_errors)
             .field("max_failing_runs", &self.max_failing_runs)

@@ -4,12 +4,13 @@ use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::builder::Preamble;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
-use crate::error::{Error, ErrorKind};
+use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
 use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, panicked};
@@ -74,14 +75,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         &mut self,
         opening: &Opening,
         output_header: bool,
+        preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        if with_header.is_some() && !output_header {
-            return Ok(());
+        let written = output_header || with_header.is_none();
+        if written {
+            self.write(preamble.of(&opening.preamble))?;
         }
-        self.write(&opening.preamble)?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
@@ -91,22 +93,49 @@ impl<'o, P: Process> Ordered<'o, P> {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
-        let mut buffer = Buffer::new(None, Arc::clone(buffers));
-        buffer.begin(0, 0..0, record.end());
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            self.process.header(&record, &mut buffer)
-        }));
-        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
-        let made = made.and_then(|()| buffer.settle_text());
+        let made = self.aside(buffers, record.end(), written, |process, _, out| {
+            process.header(&record, out)
+        })?;
         made.map_err(|error| {
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
                 .because(error)
+        })
+    }
+
+    /// Writes what stands after the last record.
+    pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
+        let made = self.aside(buffers, buffers.default_end, true, |process, run, out| {
+            process.finish(run, out)
         })?;
+        made.map_err(|error| {
+            Error::new(ErrorKind::Process, "the end of the output failed").because(error)
+        })
+    }
+
+    /// Lets the process write beside the records, its lines with this `end`; unless it is to be `written`, only to let it know.
+    fn aside(
+        &mut self,
+        buffers: &Arc<BufferSettings>,
+        end: &[u8],
+        written: bool,
+        work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
+    ) -> Result<Result<(), BoxError>, Error> {
+        let mut buffer = Buffer::new(None, Arc::clone(buffers));
+        buffer.begin(0, 0..0, end);
+        let (process, run) = (&self.process, &self.run);
+        let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
+        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        if let Err(error) = made.and_then(|()| buffer.settle_text()) {
+            return Ok(Err(error));
+        }
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer)
+        if written {
+            self.write_buffer(&mut buffer)?;
+        }
+        Ok(Ok(()))
     }
 
     /// Takes the next result in order.
@@ -115,7 +144,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {
+        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Fatal(_) | Ended::Observer(_)) =
+            &done.ended
+        {
             // What there is of a result is of no use, and no process is asked about it.
             return self.count(done, in_flight).map(|()| Verdict::Written);
         }
@@ -144,7 +175,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             seq: self.summary.chunks,
             processed: done.processed,
             bytes_out: done.output.len(),
-            note: done.output.notes(),
+            note: done.output.noted(),
         };
         let run = &mut self.run;
         let asked = catch_unwind(AssertUnwindSafe(|| self.process.commit(run, &committed)));
@@ -248,8 +279,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
+            Ended::Fatal(error) => Error::new(ErrorKind::Process, "the run was given up")
+                .at(self.inputs.position_of_chunk(done))
+                .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => Error::stopped(),
+            Ended::Stopped => self.woken(),
         }
     }
 
@@ -310,8 +344,8 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
-            return messages::output_closed(self.output.name());
+        if matches!(error.reason, Reason::Woken) {
+            return self.woken();
         }
         // Compressed bytes that make no sense may be those of a file that was changed.
         if matches!(error.reason, Reason::Read(_))
@@ -322,6 +356,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
+    }
+
+    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
+    fn woken(&self) -> Error {
+        if self.control.was_told_to_stop() {
+            Error::stopped()
+        } else {
+            messages::output_closed(self.output.name())
+        }
     }
 
     /// A run that was stopped because its output was closed says so.

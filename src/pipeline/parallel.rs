@@ -32,7 +32,8 @@ impl Run<'_> {
         let packing = packer.map(|packer| Packing::new(self.settings, &stages.control, packer));
         let take = |_: Option<&mut P::State>, (): &mut ()| ();
         let stage = Stage::new(self.settings, &stages.control, work, size, take, packing);
-        let result = with_pool(self.settings.threads, |pool| {
+        let (threads, stack_size) = (self.settings.threads, self.settings.stack_size);
+        let result = with_pool(threads, stack_size, |pool| {
             stage.run(pool, framer, first, &mut stages.ordered, &stages.control)
         });
         self.peak = self.peak.max(stage.peak() as u64);

@@ -167,7 +167,7 @@ impl<T: Send + 'static> Values<T> {
             .name("inorder-pool".to_owned())
             .spawn(move || {
                 let stage = &stage;
-                let read = with_pool(settings.threads, |pool| {
+                let read = with_pool(settings.threads, settings.stack_size, |pool| {
                     stage.read_beside(pool, framer, startable)
                 });
                 read.unwrap_or_else(|error| {

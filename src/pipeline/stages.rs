@@ -61,6 +61,8 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         ));
         let buffers = Arc::new(BufferSettings {
             dialect: settings.dialect(),
+            ends: settings.output().ends_for(&settings.format),
+            default_end: settings.output().default_end(),
             blank_lines: settings.blank_lines,
             encoding: settings.output_text(),
             spill_at: settings.spill_at(),
@@ -117,8 +119,12 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             framer.open_first()
         });
         let opening = opened.map_err(|error| self.ordered.reader_failed(error))?;
-        self.ordered
-            .begin(&opening, settings.output_header, &self.buffers)
+        self.ordered.begin(
+            &opening,
+            settings.output_header,
+            settings.preamble,
+            &self.buffers,
+        )
     }
 }
 
@@ -134,17 +140,10 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of an input, if it is known: that of a regular file that is neither compressed nor decoded.
+/// How many bytes of an input are to be read, if that is known.
 fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
-    if settings.encoding.is_some() || settings.decompress && origin.is_compressed() {
-        return None;
-    }
-    match origin {
-        Origin::Path(path) => {
-            let data = path.metadata().ok()?;
-            (data.is_file() && data.len() > 0).then_some(data.len())
-        }
-        Origin::Bytes(bytes) => Some(bytes.len() as u64),
-        Origin::Stdin | Origin::Reader(_) | Origin::Ahead(_) => None,
+    match settings.encoding {
+        Some(_) => None,
+        None => origin.size(settings.decompress),
     }
 }

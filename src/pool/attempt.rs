@@ -258,6 +258,7 @@ impl<P: Process> Attempt<'_, P> {
                         self.so_far.processed += output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
+                    Err(ChunkError::Fatal(error)) => return Err(Ended::Fatal(Held(error))),
                     Err(ChunkError::Record(_, error) | ChunkError::Whole(error)) => error,
                 }
             }

@@ -17,6 +17,8 @@ pub(crate) enum Ended {
     TooLong(RecordPlace, TooLong),
     /// A state could not be made.
     Start(Held),
+    /// The process gave the run up.
+    Fatal(Held),
     /// The observer panicked.
     Observer(Held),
     /// The output outgrew its memory and could not be spilled.
@@ -33,7 +35,11 @@ impl Ended {
                 Some(failure.place)
             }
             Ended::TooLong(place, _) => Some(*place),
-            Ended::Start(_) | Ended::Observer(_) | Ended::Spill(_) | Ended::Stopped => None,
+            Ended::Start(_)
+            | Ended::Fatal(_)
+            | Ended::Observer(_)
+            | Ended::Spill(_)
+            | Ended::Stopped => None,
         }
     }
 }

@@ -164,7 +164,7 @@ where
 {
     /// Pulls the source on this thread, with a pool, until it ends or the run is stopped.
     pub fn run<I: Iterator<Item = T> + Send>(&self, source: I) -> Result<(), std::io::Error> {
-        let result = with_pool(self.bounds.threads, |pool| {
+        let result = with_pool(self.bounds.threads, None, |pool| {
             let (mut source, mut intake) = (source, Intake::new());
             // Out here, so that nothing is dropped while a panic of source or weight unwinds.
             let mut pulled = None;

@@ -63,7 +63,7 @@ where
         let (sender, groups) = channel::<Assigned<I::Item>>();
         self.thread = Some(Thread::start("inorder-pool", move || {
             let shared = &*shared;
-            let ran = with_pool(shared.bounds().threads, |pool| {
+            let ran = with_pool(shared.bounds().threads, None, |pool| {
                 for assigned in groups {
                     shared.employ(pool, assigned);
                 }

@@ -4,7 +4,7 @@ use super::testenv::{TestEnv, numbers};
 
 #[test]
 fn the_examples_of_every_help_run() {
-    for command in ["", "cat", "check", "completions", "man"] {
+    for command in ["", "map", "cat", "check", "completions", "man"] {
         let env = TestEnv::new();
         let help = env.run(&format!("inorder {command} --help"));
         help.quiet();

@@ -7,6 +7,7 @@
 
 mod generate;
 mod support;
+mod waits;
 mod work;
 
 mod commit;
@@ -14,6 +15,7 @@ mod csv_records;
 mod failures;
 mod faults;
 mod memory;
+mod output;
 mod pools;
 mod records;
 mod spill;

@@ -66,6 +66,7 @@ impl Board {
     }
 
     /// How far the run is, and what each worker works on.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "a signal asks for it"))]
     pub fn report(&self) -> Vec<String> {
         let now = self.elapsed();
         let figures = Figures::of(self, now);

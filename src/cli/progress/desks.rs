@@ -53,6 +53,7 @@ impl Desks {
     }
 
     /// A line for each worker.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "a signal asks for it"))]
     pub fn lines(&self) -> Vec<String> {
         let desks = self.0.get().into_iter().flatten();
         desks
@@ -66,6 +67,7 @@ impl Desks {
 }
 
 impl Desk {
+    #[cfg_attr(not(unix), allow(dead_code, reason = "a signal asks for it"))]
     fn describe(&self, now: Instant) -> String {
         let Some(since) = self.since else {
             return "no work".to_owned();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use inorder::{
-    BoxError, Buffer, ErrorKind, FailureKind, Fault, Format, OnError, Pipeline, Record, Retry,
-    Sink, Source,
+    BoxError, Buffer, Chunk, ChunkError, Commit, Committed, ErrorKind, FailureKind, Fault, Format,
+    OnError, Pipeline, Process, Record, Retry, RunState, Sink, Source,
 };
 
 use crate::support::{PLANNED, Watchdog, quiet_panics};
@@ -201,6 +201,44 @@ fn values_end_at_the_failure_that_is_one_too_many() {
         let error = bad.into_iter().next().unwrap().unwrap_err();
         assert_eq!(error.position().unwrap().record, 15);
     }
+}
+
+/// Leaves a note at its first attempt, which fails.
+struct Notes;
+
+impl Process for Notes {
+    type State = ();
+
+    fn start(&self) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        unreachable!()
+    }
+
+    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
+        if chunk.attempt() > 0 {
+            return Ok(());
+        }
+        out.note(b"gone");
+        Err(ChunkError::Whole("not yet".into()))
+    }
+
+    fn commit(&self, _: &mut RunState, chunk: &Committed<'_>) -> Commit {
+        assert_eq!(chunk.note, b"");
+        Commit::Write
+    }
+}
+
+#[test]
+fn the_note_of_a_failed_attempt_is_taken_back() {
+    let retry = Retry::new(1).delay(Duration::ZERO);
+    let pipeline = Pipeline::builder().retry(retry).build().unwrap();
+    let summary = pipeline
+        .run(Source::bytes(b"a\nb\n"), Sink::discard(), &Notes)
+        .unwrap();
+    assert!(summary.retries > 0);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn chunks_of(records: u64) -> Builder {
 }
 
 #[test]
-fn poison_is_isolated_in_few_runs() {
+fn e7_poison_is_isolated_in_few_runs() {
     let poison = [1, 2, 300, 301, 777, 1023, 1024];
     let text = input(1024, &poison);
     for records in [1024, 256, 100, 1] {
@@ -223,7 +223,7 @@ fn work_that_fails_on_everything_ends_soon() {
 }
 
 #[test]
-fn without_the_limit_all_may_fail() {
+fn e7_without_the_limit_all_may_fail() {
     let text = format!("h\n{}", input(300, &[]));
     let command = Command::new(|_| true);
     let shelf = Shelf::default();

@@ -1,0 +1,40 @@
+//! Why a record fails.
+
+use std::fmt;
+
+use inorder::{BoxError, FailureKind};
+
+/// What is wrong with a record, or with what the filter makes of it.
+#[derive(Debug)]
+pub enum Fault {
+    /// The record is not what its format says.
+    Parse(String),
+    /// The filter raised an error that nothing caught.
+    Filter(String),
+    /// The output's format has no place for a value that the filter gave.
+    Output(String),
+    /// The value does not fit the columns of the output.
+    Columns(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Fault::Parse(what) | Fault::Filter(what) | Fault::Output(what) | Fault::Columns(what)) =
+            self;
+        f.write_str(what)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Fault {
+    /// As an error of the library, of the kind that stands in the rows of rejects.
+    pub fn told(self) -> BoxError {
+        let kind = match &self {
+            Fault::Parse(_) => FailureKind::Parse,
+            Fault::Filter(_) | Fault::Output(_) => FailureKind::Filter,
+            Fault::Columns(_) => FailureKind::Columns,
+        };
+        inorder::Fault::new(kind, self).into()
+    }
+}

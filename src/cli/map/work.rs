@@ -1,0 +1,189 @@
+//! The work of `map` on chunks and records.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use inorder::{BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Process, Record, RunState};
+use jaq_core::Ctx;
+use jaq_json::Val;
+
+use super::columns::{ChunkColumns, Columns, write};
+use super::fault::Fault;
+use super::filter::{Filter, context};
+use super::functions::{Surroundings, Values};
+use super::layout::Layout;
+use super::rows::Rows;
+use super::same::unchanged;
+use super::variables::Variables;
+use super::{json, print};
+use crate::cli::args::FormatArg;
+use crate::cli::voice::Speaker;
+
+/// The process of `map`.
+pub struct Map<'p> {
+    pub filter: Filter,
+    pub variables: &'p Variables,
+    pub from: FormatArg,
+    pub to: FormatArg,
+    /// The columns, where the output has some.
+    pub columns: Option<Columns>,
+    pub keeps: bool,
+    pub strings: bool,
+    pub sort_keys: bool,
+    pub speaker: Speaker,
+}
+
+impl Map<'_> {
+    /// The layout of the input's rows, where the output's can be the same.
+    fn input_layout(&self, rows: &Rows) -> Option<Layout> {
+        if !self.keeps || !self.from.is_separated() {
+            return None;
+        }
+        Some(match rows.keys() {
+            Some(keys) => Layout::Named(keys.cloned().collect()),
+            None => Layout::Positional,
+        })
+    }
+}
+
+impl Process for Map<'_> {
+    /// What text is made in.
+    type State = Vec<u8>;
+
+    fn start(&self) -> Result<Vec<u8>, BoxError> {
+        Ok(Vec::new())
+    }
+
+    fn header(&self, header: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        let rows = Rows::new(header.header(), self.strings);
+        if let (Some(columns), Some(layout)) = (&self.columns, self.input_layout(&rows)) {
+            columns.learn(header, layout);
+        }
+        Ok(())
+    }
+
+    fn record(&self, _: &mut Vec<u8>, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        Err("records are worked on by the chunk".into())
+    }
+
+    fn chunk(
+        &self,
+        text: &mut Vec<u8>,
+        chunk: &Chunk<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        let rows = Rows::new(chunk.header(), self.strings);
+        let surroundings = Surroundings {
+            lut: self.filter.lut(),
+            env: &self.variables.env,
+            input: Val::from(chunk.input().to_string_lossy().into_owned()),
+            speaker: &self.speaker,
+        };
+        let columns = self.columns.as_ref();
+        let mut work = ChunkWork {
+            map: self,
+            slab: Bytes::copy_from_slice(chunk.bytes()),
+            start: chunk.offset(),
+            context: context(&surroundings, &self.variables.values),
+            columns: columns.map(|columns| columns.for_chunk(self.input_layout(&rows), out)),
+            rows,
+            text,
+        };
+        chunk.each(out, |record, out| {
+            work.record(record, out).map_err(Fault::told)
+        })
+    }
+
+    fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
+        match &self.columns {
+            Some(columns) => columns.commit(run, chunk),
+            None => Commit::Write,
+        }
+    }
+
+    fn finish(&self, run: &RunState, out: &mut Buffer) -> Result<(), BoxError> {
+        match &self.columns {
+            Some(columns) => columns.finish(run, out),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The work on one chunk.
+struct ChunkWork<'c, 'p> {
+    map: &'c Map<'p>,
+    /// The chunk's bytes, of which strings are slices.
+    slab: Bytes,
+    /// Where the chunk begins in its input.
+    start: u64,
+    context: Ctx<'c, Values>,
+    rows: Rows,
+    columns: Option<ChunkColumns>,
+    text: &'c mut Vec<u8>,
+}
+
+impl ChunkWork<'_, '_> {
+    fn record(&mut self, record: &Record<'_>, out: &mut Buffer) -> Result<(), Fault> {
+        let value = self.value(record)?;
+        // While it is held here the filter changes a copy.
+        let before = self.map.keeps.then(|| value.clone());
+        for output in self.map.filter.run(self.context.clone(), value) {
+            let output = output?;
+            let kept = before
+                .as_ref()
+                .is_some_and(|before| unchanged(before, &output));
+            match &mut self.columns {
+                Some(columns) => {
+                    let layout = columns.layout(&output, out)?.clone();
+                    if kept && columns.are_those_of_the_input() {
+                        out.keep(record);
+                    } else {
+                        write(&layout, &output, out)?;
+                    }
+                }
+                None if kept => out.keep(record),
+                None => self.line(&output, out)?,
+            }
+        }
+        if let Some(columns) = &mut self.columns {
+            columns.settle(record.end(), out);
+        }
+        Ok(())
+    }
+
+    fn value(&self, record: &Record<'_>) -> Result<Val, Fault> {
+        let place = self.place(record);
+        match self.map.from {
+            FormatArg::Ndjson => json::value(&self.slab, place),
+            FormatArg::Csv | FormatArg::Tsv => self.rows.value(record, &self.slab, place.start),
+            FormatArg::Lines | FormatArg::Nul => Ok(Val::utf8_str(self.slab.slice(place))),
+        }
+    }
+
+    /// Where the record's content stands in the slab.
+    fn place(&self, record: &Record<'_>) -> Range<usize> {
+        let start = usize::try_from(record.offset() - self.start).unwrap_or(usize::MAX);
+        start..start + record.bytes().len()
+    }
+
+    /// Writes a value that is no row.
+    fn line(&mut self, value: &Val, out: &mut Buffer) -> Result<(), Fault> {
+        let raw = matches!(self.map.to, FormatArg::Lines | FormatArg::Nul);
+        match value {
+            Val::TStr(text) | Val::BStr(text) if raw => {
+                if self.map.to == FormatArg::Nul && text.contains(&0) {
+                    return Err(Fault::Output(
+                        "a string with a NUL byte, which ends a record of the output".to_owned(),
+                    ));
+                }
+                out.line(text);
+            }
+            value => {
+                self.text.clear();
+                print::json(self.text, value, self.map.sort_keys)?;
+                out.line(self.text);
+            }
+        }
+        Ok(())
+    }
+}

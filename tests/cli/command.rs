@@ -67,6 +67,11 @@ fn the_readme_runs_commands() {
     runs_as_shown(&TestEnv::new(), "(`sort`, `grep -n`):");
 }
 
+#[test]
+fn the_readme_filters_records() {
+    runs_as_shown(&TestEnv::new(), "the first object that the filter makes:");
+}
+
 /// Runs the commands that the README shows after these words; they must print what it shows.
 #[track_caller]
 fn runs_as_shown(env: &TestEnv, words: &str) {

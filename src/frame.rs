@@ -33,7 +33,7 @@ pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
 use crate::format::Format;
-use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
+use crate::input::{Ahead, Bytes, Input, More, OpenOptions, Origin, Recycler};
 use crate::sync::{Mutex, lock};
 use crate::text::MARK;
 use scan::{Scanner, Want};
@@ -52,6 +52,10 @@ pub(crate) struct FrameOptions {
     pub rate: Option<Rate>,
     /// A byte order mark that was taken off the first input is passed on.
     pub keeps_mark: bool,
+    /// So many inputs are unpacked before their turn comes, if they are compressed files.
+    pub ahead: usize,
+    /// Bytes unpacked ahead of each.
+    pub ahead_room: usize,
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
@@ -61,6 +65,8 @@ pub(crate) type OpenedInputs = Arc<Mutex<VecDeque<Arc<InputInfo>>>>;
 pub(crate) struct Framer<'a> {
     origins: VecDeque<Origin<'a>>,
     next_index: usize,
+    /// The first input of which it is not known whether it is to be unpacked ahead.
+    next_ahead: usize,
     current: Option<Current<'a>>,
     opened: OpenedInputs,
     /// The first header found, and in which input: all others must have the same fields.
@@ -104,6 +110,7 @@ impl<'a> Framer<'a> {
         Framer {
             origins: origins.into(),
             next_index: 0,
+            next_ahead: 1,
             current: None,
             opened: OpenedInputs::default(),
             header: None,
@@ -226,7 +233,26 @@ impl<'a> Framer<'a> {
         }
         lock(&self.opened).push_back(Arc::clone(&current.info));
         self.current = Some(current);
+        self.unpack_ahead();
         Ok(true)
+    }
+
+    /// Starts to unpack the inputs whose turn comes soon.
+    fn unpack_ahead(&mut self) {
+        let Some(memory) = self.options.open.decoder else {
+            return;
+        };
+        let known = self.next_ahead.saturating_sub(self.next_index);
+        let inputs = self.origins.iter_mut().take(self.options.ahead);
+        for origin in inputs.skip(known) {
+            let room = self.options.ahead_room;
+            if let Origin::Path(path) = origin
+                && let Some(ahead) = Ahead::start(path, memory, room, &self.control.waker)
+            {
+                *origin = Origin::Ahead(Box::new(ahead));
+            }
+        }
+        self.next_ahead = self.next_index + self.options.ahead;
     }
 
     fn open(&self, origin: Origin<'a>, index: usize) -> Result<Current<'a>, FrameError> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::checksum::Digest;
 use crate::text::Encoding;
 
+mod ahead;
 mod bytes;
 mod decode;
 #[cfg(unix)]
@@ -34,6 +35,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use bytes::Bytes;
 pub(crate) use decode::Compression;
 #[cfg(unix)]
@@ -201,6 +203,10 @@ impl<'a> Input<'a> {
                 }
                 Err(error) => return Err(error),
             },
+            Opened::Ahead(ahead) => {
+                let (watch, blocks) = ahead.into_parts();
+                (stream(Box::new(blocks)), Some(watch))
+            }
             Opened::Stream(file) => (unknown(raw(Feed::pipe(file))), None),
             #[cfg(unix)]
             Opened::StreamAfter(bytes, file) => {

@@ -59,6 +59,12 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// worker waits for.
 const CHUNK_GOAL: Duration = Duration::from_millis(2);
 
+/// Most inputs that are unpacked ahead of their turn.
+const MOST_AHEAD: usize = 8;
+
+/// Less room ahead of one input is not worth a thread.
+const LEAST_AHEAD: usize = 1 << 20;
+
 /// A run's settings, ready to be used, any number of times.
 ///
 /// ```
@@ -155,7 +161,7 @@ impl Pipeline {
         process: &P,
     ) -> Result<Summary, Error> {
         let begun = Instant::now();
-        let settings = &self.settings;
+        let settings = &self.settings.for_source(&source);
         let origins = source.inputs();
         check_origins(&origins)?;
         let outputs = match &settings.resume {
@@ -328,6 +334,20 @@ pub fn process_file<R: Outcome>(
 }
 
 impl Settings {
+    /// Where inputs are compressed, those whose turn comes soon are unpacked ahead, in a part of the memory.
+    fn for_source(&self, source: &Source<'_>) -> Settings {
+        let mut settings = self.clone();
+        let room = self.memory / 8;
+        let inputs = self.threads.min(MOST_AHEAD).min(room / LEAST_AHEAD);
+        let compressed = || source.are_compressed(1..inputs + 1);
+        if self.decompress && !self.sequential && inputs > 0 && compressed() {
+            settings.memory -= room;
+            settings.ahead = inputs;
+            settings.ahead_room = room / inputs;
+        }
+        settings
+    }
+
     fn frame_options(&self, map: bool) -> FrameOptions {
         FrameOptions {
             format: self.format.clone(),
@@ -342,6 +362,8 @@ impl Settings {
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
+            ahead: self.ahead,
+            ahead_room: self.ahead_room,
             rate: self.rate,
             keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
         }

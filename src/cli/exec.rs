@@ -1,5 +1,6 @@
 //! `inorder exec`: any command as a filter over chunks of records.
 
+mod by_chunk;
 mod child;
 mod chunk_size;
 mod command;
@@ -17,6 +18,7 @@ mod result;
 mod said;
 mod sample;
 mod session;
+mod talk;
 mod verify;
 mod worker;
 

@@ -105,7 +105,8 @@ Examples:
 
 The header (CSV, TSV), --header:
   both  the command sees it before each chunk and prints it each time. Before the first chunk it is run once on the header
-        alone; what it prints then is the output's header, and each result must begin with exactly these bytes.
+        alone; what it prints then is the output's header, and each result must begin with exactly these bytes. (Lines
+        that --skip-lines leaves out are not passed on.)
   keep  the command never sees it, and the output gets the input's, with what stands before it: grep, sed, tr
   in    the command sees it and prints none, and the output gets none: counts, reports
   none  the command never sees it, and the output gets none

@@ -27,16 +27,19 @@ pub struct Voice {
 #[derive(Debug, Clone)]
 pub struct Speaker {
     sender: Sender<Say>,
-    /// Bytes of others that are not yet written.
+    /// Bytes of others that are not yet written. Only commands say anything.
+    #[cfg_attr(not(unix), allow(dead_code))]
     waiting: Arc<AtomicUsize>,
 }
 
 /// So many bytes of others may wait to be written; then no more should be taken from them.
+#[cfg(unix)]
 const MOST_WAITING: usize = 1 << 20;
 
 enum Say {
     Line(String),
     /// What others have said, as it stands.
+    #[cfg_attr(not(unix), allow(dead_code))]
     Others(Vec<u8>),
     Show(Box<Ticker>),
     Hide(Sender<()>),
@@ -107,6 +110,7 @@ impl Speaker {
     }
 
     /// Whole lines that others have said, as they stand.
+    #[cfg(unix)]
     pub fn others(&self, lines: Vec<u8>) {
         self.waiting.fetch_add(lines.len(), Ordering::Relaxed);
         if let Err(mpsc::SendError(Say::Others(lines))) = self.sender.send(Say::Others(lines)) {
@@ -116,6 +120,7 @@ impl Speaker {
     }
 
     /// Whether so much waits to be written that others should be left to wait.
+    #[cfg(unix)]
     pub fn is_behind(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > MOST_WAITING
     }

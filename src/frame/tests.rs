@@ -20,6 +20,8 @@ fn framed(bytes: &[u8], encoding: &str) -> Vec<Framed> {
         skip_lines: 0,
         fixed: false,
         keeps_mark: false,
+        ahead: 0,
+        ahead_room: 0,
         rate: None,
     };
     let control = StopHandle::default().enroll();

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::decode::Compression;
 use super::regular::{Regular, State};
 
@@ -82,6 +83,12 @@ impl<'a> Source<'a> {
         Source { origins }
     }
 
+    /// Whether one of these inputs is a compressed file.
+    pub(crate) fn are_compressed(&self, which: std::ops::Range<usize>) -> bool {
+        let mut some = self.origins.iter().skip(which.start).take(which.len());
+        some.any(|origin| matches!(origin, Origin::Path(_)) && origin.is_compressed())
+    }
+
     /// How many bytes there are to read, if that is known: all inputs are regular files with something in them, or bytes at hand, and,
     /// where they are to be [`unpacked`](crate::Builder::decompress), none is compressed.
     pub fn size(&self, unpacked: bool) -> Option<u64> {
@@ -112,6 +119,8 @@ pub(crate) enum Origin<'a> {
     StdinAfter(Vec<u8>),
     Reader(Box<dyn Read + Send + 'a>),
     Bytes(&'a [u8]),
+    /// A compressed file that is being unpacked.
+    Ahead(Box<Ahead>),
 }
 
 /// An open input, sorted by how it can be read.
@@ -125,12 +134,14 @@ pub(super) enum Opened<'a> {
     StreamAfter(Vec<u8>, File),
     Reader(Box<dyn Read + Send + 'a>),
     Slice(&'a [u8]),
+    Ahead(Box<Ahead>),
 }
 
 impl<'a> Origin<'a> {
     /// The name for messages: the path, or a word in angle brackets.
     pub fn name(&self) -> Arc<Path> {
         match self {
+            Origin::Ahead(ahead) => return ahead.name(),
             Origin::Path(path) => path.as_path(),
             Origin::Stdin | Origin::StdinAfter(_) => Path::new("<stdin>"),
             Origin::Reader(_) => Path::new("<reader>"),
@@ -155,7 +166,7 @@ impl<'a> Origin<'a> {
             }
             #[cfg(not(unix))]
             Origin::Stdin | Origin::StdinAfter(_) => {}
-            Origin::Reader(_) | Origin::Bytes(_) => {}
+            Origin::Reader(_) | Origin::Bytes(_) | Origin::Ahead(_) => {}
         }
         Ok(())
     }
@@ -171,7 +182,7 @@ impl<'a> Origin<'a> {
                 (data.is_file() && data.len() > 0).then_some(data.len())
             }
             Origin::Bytes(bytes) => Some(bytes.len() as u64),
-            Origin::Stdin | Origin::StdinAfter(_) | Origin::Reader(_) => None,
+            Origin::Stdin | Origin::StdinAfter(_) | Origin::Reader(_) | Origin::Ahead(_) => None,
         }
     }
 
@@ -191,7 +202,7 @@ impl<'a> Origin<'a> {
             }
             Origin::Bytes(bytes) => bytes,
             Origin::StdinAfter(bytes) => bytes,
-            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) => &[],
+            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) | Origin::Ahead(_) => &[],
         };
         Compression::of_start(start).is_some()
     }
@@ -211,6 +222,7 @@ impl<'a> Origin<'a> {
             ))),
             Origin::Reader(reader) => Ok(Opened::Reader(reader)),
             Origin::Bytes(bytes) => Ok(Opened::Slice(bytes)),
+            Origin::Ahead(ahead) => Ok(Opened::Ahead(ahead)),
         }
     }
 }

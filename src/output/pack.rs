@@ -15,7 +15,7 @@ mod gzip;
 #[cfg(feature = "zstd")]
 mod zstd;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gzip", feature = "zstd"))]
 mod tests;
 
 /// Bytes of the output in one member or frame.

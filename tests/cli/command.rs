@@ -56,9 +56,28 @@ fn the_readme_speaks_the_truth() {
 /// The round with rejects, as the README shows it.
 #[test]
 fn the_readme_mends_what_failed() {
+    let env = TestEnv::new();
+    runs_as_shown(&env, "mend the file and run it again:");
+    env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
+        .quiet();
+}
+
+#[test]
+fn the_readme_runs_commands() {
+    runs_as_shown(&TestEnv::new(), "(`sort`, `grep -n`):");
+}
+
+#[test]
+fn the_readme_filters_records() {
+    runs_as_shown(&TestEnv::new(), "the first object that the filter makes:");
+}
+
+/// Runs the commands that the README shows after these words; they must print what it shows.
+#[track_caller]
+fn runs_as_shown(env: &TestEnv, words: &str) {
     let readme = include_str!("../../README.md");
     let (_, shown) = readme
-        .split_once("mend the file and run it again:\n\n```console\n")
+        .split_once(&format!("{words}\n\n```console\n"))
         .unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     let commands = shown.lines().filter_map(|line| line.strip_prefix("$ "));
@@ -67,10 +86,7 @@ fn the_readme_mends_what_failed() {
         .split_inclusive('\n')
         .filter(|line| !line.starts_with("$ "))
         .collect();
-    let env = TestEnv::new();
     env.run(&script).quiet().out(printed);
-    env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
-        .quiet();
 }
 
 #[test]

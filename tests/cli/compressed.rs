@@ -106,6 +106,50 @@ fn several_compressed_inputs_are_one_sequence() {
     env.is_untouched(&ran);
 }
 
+#[test]
+fn twenty_parts_are_their_text_one_after_another() {
+    let env = TestEnv::new();
+    let text = numbers(400_000);
+    let mut names = String::new();
+    for (part, lines) in text.as_bytes().chunks(text.len() / 19).enumerate() {
+        let suffix = SUFFIXES[part % 2];
+        let name = format!("part-{part:02}.{suffix}");
+        env.write(&name, packed(suffix, lines));
+        names.push_str(&name);
+        names.push(' ');
+    }
+    env.write("plain", "plain\n");
+    let whole = format!("{text}plain\n");
+    for options in [
+        "",
+        "-j 8 --memory 64MiB",
+        "-j 2 --memory 2MiB",
+        "--sequential",
+        "-j 4 --encoding utf-8",
+    ] {
+        let lines = |output: &str| {
+            // Parts end in the middle of lines, and get an end there.
+            output.replace('\n', "").len()
+        };
+        let ran = env.run(&format!("inorder cat -q {options} {names} plain"));
+        ran.quiet();
+        assert_eq!(lines(&ran.out), lines(&whole), "{options}");
+        let first = env.run(&format!(
+            "inorder cat -q {options} {names} plain | head -n 1"
+        ));
+        first.quiet().out("1\n");
+        env.run(&format!("inorder cat -q {options} --limit 5 {names}"))
+            .quiet()
+            .out("1\n2\n3\n4\n5\n");
+    }
+    // A damaged part ends the run after all that comes before it.
+    let damaged = packed("gz", numbers(1000));
+    env.write("damaged.gz", &damaged[..damaged.len() - 4]);
+    let ran = env.run("inorder cat part-00.gz part-02.gz damaged.gz part-04.gz");
+    ran.status(1)
+        .err_has("damaged.gz: cannot be read at byte 3893: compressed input ends early");
+}
+
 /// Whatever byte is lost or wrong, never is the status 0 with other records.
 #[test]
 fn a13_every_cut_and_every_flipped_byte_is_an_error_and_nothing_is_published() {

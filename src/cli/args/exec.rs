@@ -10,6 +10,11 @@ use crate::cli::units;
 use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, ShowArgs};
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "inorder exec [OPTIONS] [INPUT]... -- COMMAND [ARG]...\n       inorder exec [OPTIONS] [INPUT]... --shell SCRIPT"
+)]
+#[command(mut_arg("chunk_size", |arg| arg.help(CHUNK_SIZE).long_help(CHUNK_SIZE)))]
+#[command(mut_arg("records", |arg| arg.help(RECORDS).long_help(RECORDS)))]
 pub struct ExecArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -60,7 +65,7 @@ pub struct ExecArgs {
     #[arg(conflicts_with = "command", allow_hyphen_values = true)]
     pub shell: Option<OsString>,
     /// The command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", help_heading = "Command")]
     pub command: Vec<OsString>,
     #[command(flatten)]
     pub failures: FailureArgs,
@@ -76,6 +81,10 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub show: ShowArgs,
 }
+
+const CHUNK_SIZE: &str =
+    "A fixed chunk size [default: a 64th of a regular file, 64KiB to 4MiB; 1MiB of a stream]";
+const RECORDS: &str = "At most N records in a chunk; then its size is no more than 16MiB [default: the size alone decides]";
 
 /// `--header`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -9,6 +9,7 @@ use std::process::{self, Stdio};
 
 use rustix::fs::{Access, access};
 
+use super::gate::is_scarcity;
 use super::missing::quoted;
 use crate::cli::status::{CannotRun, Status};
 
@@ -102,6 +103,9 @@ impl Command {
         let message = match (status, error) {
             (Status::NotFound, None) => format!("{name}: command not found"),
             (_, None) => format!("{name}: command is not executable"),
+            (Status::Failed, Some(error)) if is_scarcity(error) => format!(
+                "{name}: command can't be started, not even alone: {error}; raise the limit (ulimit -a), or use fewer workers (-j)"
+            ),
             (_, Some(error)) => format!("{name}: command can't be started: {error}"),
         };
         CannotRun { status, message }

@@ -107,7 +107,7 @@ impl Drop for Pass<'_> {
 }
 
 /// Whether there may be room later: for processes, open files, memory.
-fn is_scarcity(error: &io::Error) -> bool {
+pub fn is_scarcity(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let scarce = [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM];
     Errno::from_io_error(error).is_some_and(|error| scarce.contains(&error))

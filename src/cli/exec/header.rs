@@ -71,6 +71,10 @@ impl Take for Collected {
     }
 }
 
+/// And of Miller, whose older versions write the header with the first row.
+const MILLER: &str = ". This Miller prints no header where there are no rows: \
+     --header in -- mlr --csv --headerless-csv-output ... gives the rows";
+
 /// What to say when the command can do nothing with a header alone.
 const EXPLAINED: &str = "Before the first chunk the command gets the header alone, and what it prints is the output's \
      header. Who sees the header is set by --header: `keep` if the command is not to see it and the output gets the input's \
@@ -96,7 +100,11 @@ impl fmt::Display for NoHeader {
         if !tail.is_empty() {
             write!(f, " and said: {tail}")?;
         }
-        write!(f, ". {EXPLAINED}")
+        write!(f, ". {EXPLAINED}")?;
+        if command.starts_with("mlr ") {
+            f.write_str(MILLER)?;
+        }
+        Ok(())
     }
 }
 

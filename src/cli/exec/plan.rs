@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inorder::Format;
+use inorder::{Format, Preamble};
 
 use super::command::Command;
 use super::{chunk_size, missing};
@@ -56,8 +56,11 @@ impl ExecPlan {
             }
             _ => None,
         };
-        if matches!(header, Some(HeaderArg::In | HeaderArg::None)) {
-            plan.output_header = false;
+        match header {
+            Some(HeaderArg::In | HeaderArg::None) => plan.output_header = false,
+            // Of the lines before it the command knows nothing.
+            Some(HeaderArg::Both) if plan.skip_lines > 0 => plan.preamble = Preamble::Mark,
+            _ => {}
         }
         let to = args.to.or_else(|| format_of_name(output.path()?));
         let to = to.unwrap_or(plan.format_name);

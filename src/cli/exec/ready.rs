@@ -91,7 +91,6 @@ pub fn hear(child: &mut Child, said: &mut Said) -> io::Result<bool> {
     match read(|| said.read(fd.as_fd()))? {
         Some(0) => {
             child.stderr = None;
-            said.end();
             Ok(false)
         }
         read => Ok(read.is_some()),

@@ -21,6 +21,8 @@ pub struct Said {
     line: Vec<u8>,
     tail: Vec<u8>,
     behind_since: Option<Instant>,
+    /// What comes is thrown away: so many bytes so far.
+    lost: Option<usize>,
 }
 
 impl Said {
@@ -30,16 +32,29 @@ impl Said {
             line: Vec::new(),
             tail: Vec::new(),
             behind_since: None,
+            lost: None,
         }
     }
 
     /// Whether more should be read. Where our own standard error is slow, the command waits, but not for ever.
     pub fn has_room(&mut self) -> bool {
-        if !self.speaker.as_ref().is_some_and(Speaker::is_behind) {
+        let Some(speaker) = self.speaker.as_ref() else {
+            return true;
+        };
+        if !speaker.is_behind() {
             self.behind_since = None;
+            if let Some(lost) = self.lost.take() {
+                speaker.line(&format!(
+                    "{lost} bytes of a command's standard error were thrown away: nobody took them"
+                ));
+            }
             return true;
         }
-        self.behind_since.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+        let since = self.behind_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > PATIENCE {
+            self.lost.get_or_insert(0);
+        }
+        self.lost.is_some()
     }
 
     /// Reads once; how much it was.
@@ -65,25 +80,20 @@ impl Said {
         }
     }
 
-    /// No more will come.
-    pub fn end(&mut self) {
-        if !self.line.is_empty() {
-            self.end_line();
-        }
-    }
-
     fn end_line(&mut self) {
+        if self.line.is_empty() {
+            return;
+        }
         let mut line = std::mem::take(&mut self.line);
         line.push(b'\n');
         self.pass_on(line);
     }
 
-    fn pass_on(&self, lines: Vec<u8>) {
-        if let Some(speaker) = &self.speaker
-            && !lines.is_empty()
-            && !speaker.is_behind()
-        {
-            speaker.others(lines);
+    fn pass_on(&mut self, lines: Vec<u8>) {
+        match (&self.speaker, &mut self.lost) {
+            (Some(_), Some(lost)) => *lost += lines.len(),
+            (Some(speaker), None) if !lines.is_empty() => speaker.others(lines),
+            _ => {}
         }
     }
 
@@ -104,6 +114,13 @@ impl Said {
     }
 }
 
+impl Drop for Said {
+    /// No more will come.
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +131,6 @@ mod tests {
         assert_eq!(said.tail(), "");
         said.add(b"one\ntw");
         said.add(b"o\n");
-        said.end();
         assert_eq!(said.tail(), "one; two");
         for i in 0..10_000 {
             said.add(format!("line {i}\n").as_bytes());

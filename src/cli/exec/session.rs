@@ -183,7 +183,6 @@ impl Session {
             }
             self.ended |= ready.ended;
         }
-        self.said.end();
         self.child.signal(Signal::KILL);
         self.child.reap()
     }

@@ -233,7 +233,7 @@ pub fn write(layout: &Layout, value: &Val, out: &mut Buffer) -> Result<(), Fault
         .map(field)
         .collect::<Result<Vec<_>, _>>()?;
     out.row(fields)
-        .map_err(|error| Fault::Output(error.to_string()))
+        .map_err(|error| Fault::Filter(error.to_string()))
 }
 
 /// A value as a field: strings as they are, null as nothing, other values as JSON.

@@ -9,18 +9,15 @@ use inorder::{BoxError, FailureKind};
 pub enum Fault {
     /// The record is not what its format says.
     Parse(String),
-    /// The filter raised an error that nothing caught.
+    /// The filter raised an error that nothing caught, or gave a value that the output's format has no place for.
     Filter(String),
-    /// The output's format has no place for a value that the filter gave.
-    Output(String),
-    /// The value does not fit the columns of the output.
+    /// The record has another number of fields than the header, or a value does not fit the columns of the output.
     Columns(String),
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Fault::Parse(what) | Fault::Filter(what) | Fault::Output(what) | Fault::Columns(what)) =
-            self;
+        let (Fault::Parse(what) | Fault::Filter(what) | Fault::Columns(what)) = self;
         f.write_str(what)
     }
 }
@@ -32,7 +29,7 @@ impl Fault {
     pub fn told(self) -> BoxError {
         let kind = match &self {
             Fault::Parse(_) => FailureKind::Parse,
-            Fault::Filter(_) | Fault::Output(_) => FailureKind::Filter,
+            Fault::Filter(_) => FailureKind::Filter,
             Fault::Columns(_) => FailureKind::Columns,
         };
         inorder::Fault::new(kind, self).into()

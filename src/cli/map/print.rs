@@ -70,11 +70,11 @@ fn write(out: &mut Vec<u8>, value: &Val, sorted: bool, depth: usize) -> Result<(
 fn deeper(depth: usize) -> Result<usize, Fault> {
     depth
         .checked_sub(1)
-        .ok_or_else(|| Fault::Output(format!("a value nested deeper than {MOST_NESTED} levels")))
+        .ok_or_else(|| Fault::Filter(format!("a value nested deeper than {MOST_NESTED} levels")))
 }
 
 fn no_json<T>(what: &str) -> Result<T, Fault> {
-    Err(Fault::Output(format!(
+    Err(Fault::Filter(format!(
         "the filter gave {what}, which JSON does not have"
     )))
 }

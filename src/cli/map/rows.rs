@@ -31,45 +31,59 @@ impl Rows {
         self.keyed.as_ref().map(Map::keys)
     }
 
-    /// The record as an object, or an array where there is no header. `place` is that of its content in the slab.
-    pub fn value(&self, record: &Record<'_>, slab: &Bytes, place: usize) -> Result<Val, Fault> {
+    /// Reads the record into `value`, whose memory is used again: an object, or an array where there is no header. `place` is that of
+    /// the record's content in the slab. After an error `value` is any value.
+    pub fn read(
+        &self,
+        value: &mut Val,
+        record: &Record<'_>,
+        slab: &Bytes,
+        place: usize,
+    ) -> Result<(), Fault> {
         let content = record.bytes();
-        let fields = record.fields().map(|field| {
-            self.field(match field {
-                Cow::Borrowed(text) => {
+        let set = |value: &mut Val, field: Cow<'_, [u8]>| {
+            let number = (!self.strings).then(|| json::number_in(&field)).flatten();
+            match (number, field) {
+                (Some(number), _) => *value = Val::Num(number),
+                (None, Cow::Owned(text)) => json::set_text(value, text.into()),
+                (None, Cow::Borrowed(text)) => {
                     let at = place + (text.as_ptr() as usize - content.as_ptr() as usize);
-                    slab.slice(at..at + text.len())
+                    json::set_text(value, slab.slice(at..at + text.len()));
                 }
-                Cow::Owned(text) => text.into(),
-            })
-        });
-        let Some(keyed) = &self.keyed else {
-            return Ok(Val::Arr(fields.collect::<Vec<_>>().into()));
+            }
         };
-        let mut object = keyed.clone();
+        let Some(keyed) = &self.keyed else {
+            let items = json::own_array(value);
+            let mut count = 0;
+            for field in record.fields() {
+                if count == items.len() {
+                    items.push(Val::Null);
+                }
+                set(&mut items[count], field);
+                count += 1;
+            }
+            items.truncate(count);
+            return Ok(());
+        };
+        // A value that is left from another record has the keys of this one: there is one header.
+        let members = json::own_object(value);
+        if members.is_empty() {
+            members.clone_from(keyed);
+        }
         let mut found = 0;
-        for value in fields {
-            if let Some((_, member)) = object.get_index_mut(found) {
-                *member = value;
+        for field in record.fields() {
+            if let Some((_, member)) = members.get_index_mut(found) {
+                set(member, field);
             }
             found += 1;
         }
-        if found != object.len() {
-            let wanted = object.len();
-            return Err(Fault::Parse(format!(
-                "{found} fields, where the header has {wanted}"
-            )));
+        if found == members.len() {
+            return Ok(());
         }
-        Ok(Val::obj(object))
-    }
-
-    fn field(&self, text: Bytes) -> Val {
-        let number = if self.strings {
-            None
-        } else {
-            json::number_in(&text)
-        };
-        number.map_or_else(|| Val::utf8_str(text), Val::Num)
+        let wanted = members.len();
+        Err(Fault::Columns(format!(
+            "{found} fields, where the header has {wanted}"
+        )))
     }
 }
 

@@ -83,6 +83,7 @@ impl Process for Map<'_> {
         let mut work = ChunkWork {
             map: self,
             slab: Bytes::copy_from_slice(chunk.bytes()),
+            value: Val::Null,
             start: chunk.offset(),
             context: context(&surroundings, &self.variables.values),
             columns: columns.map(|columns| columns.for_chunk(self.input_layout(&rows), out)),
@@ -114,6 +115,8 @@ struct ChunkWork<'c, 'p> {
     map: &'c Map<'p>,
     /// The chunk's bytes, of which strings are slices.
     slab: Bytes,
+    /// The record at work. What the filter has not kept of the one before is used again.
+    value: Val,
     /// Where the chunk begins in its input.
     start: u64,
     context: Ctx<'c, Values>,
@@ -124,14 +127,12 @@ struct ChunkWork<'c, 'p> {
 
 impl ChunkWork<'_, '_> {
     fn record(&mut self, record: &Record<'_>, out: &mut Buffer) -> Result<(), Fault> {
-        let value = self.value(record)?;
-        // While it is held here the filter changes a copy.
-        let before = self.map.keeps.then(|| value.clone());
+        self.read(record)?;
+        // The filter changes a copy while the value is held here.
+        let value = self.value.clone();
         for output in self.map.filter.run(self.context.clone(), value) {
             let output = output?;
-            let kept = before
-                .as_ref()
-                .is_some_and(|before| unchanged(before, &output));
+            let kept = self.map.keeps && unchanged(&self.value, &output);
             match &mut self.columns {
                 Some(columns) => {
                     let layout = columns.layout(&output, out)?.clone();
@@ -151,12 +152,16 @@ impl ChunkWork<'_, '_> {
         Ok(())
     }
 
-    fn value(&self, record: &Record<'_>) -> Result<Val, Fault> {
+    fn read(&mut self, record: &Record<'_>) -> Result<(), Fault> {
         let place = self.place(record);
+        let (value, slab) = (&mut self.value, &self.slab);
         match self.map.from {
-            FormatArg::Ndjson => json::value(&self.slab, place),
-            FormatArg::Csv | FormatArg::Tsv => self.rows.value(record, &self.slab, place.start),
-            FormatArg::Lines | FormatArg::Nul => Ok(Val::utf8_str(self.slab.slice(place))),
+            FormatArg::Ndjson => json::read(value, slab, place),
+            FormatArg::Csv | FormatArg::Tsv => self.rows.read(value, record, slab, place.start),
+            FormatArg::Lines | FormatArg::Nul => {
+                json::set_text(value, slab.slice(place));
+                Ok(())
+            }
         }
     }
 
@@ -172,7 +177,7 @@ impl ChunkWork<'_, '_> {
         match value {
             Val::TStr(text) | Val::BStr(text) if raw => {
                 if self.map.to == FormatArg::Nul && text.contains(&0) {
-                    return Err(Fault::Output(
+                    return Err(Fault::Filter(
                         "a string with a NUL byte, which ends a record of the output".to_owned(),
                     ));
                 }

@@ -130,3 +130,28 @@ fn several_inputs_share_the_first_ones_header() {
         .quiet()
         .out("id,name\n1,a\n2,b\r\n");
 }
+
+#[test]
+fn what_stands_before_the_header_goes_with_it() {
+    let env = TestEnv::new();
+    env.write("in.csv", "\u{feff}# made today\nid,name\n1,a\n2,b\n");
+    let run = |who: &str| {
+        env.run(&format!(
+            "inorder exec --skip-lines 1 -N 1 --header {who} in.csv -- cat"
+        ))
+    };
+    run("keep").quiet().out(env.read("in.csv"));
+    run("both").quiet().out("\u{feff}id,name\n1,a\n2,b\n");
+    run("none").quiet().out("1,a\n2,b\n");
+    run("in").quiet().out("id,name\n1,a\nid,name\n2,b\n");
+}
+
+#[test]
+fn a_miller_without_a_header_is_told_what_helps() {
+    let env = TestEnv::new();
+    env.run("printf '#!/bin/sh\\n' > bin/mlr; chmod +x bin/mlr")
+        .quiet();
+    env.run("inorder exec data/flights-sample.csv -- mlr --csv cat")
+        .status(1)
+        .err_has("--headerless-csv-output");
+}

@@ -59,6 +59,25 @@ fn rows_that_do_not_fit_the_header_fail() {
     map(&env, "--from csv --no-header .", csv).quiet().out(csv);
 }
 
+/// Case 24.
+#[test]
+fn case_24_ragged_rows_are_set_aside_alone() {
+    let env = TestEnv::new();
+    env.write("in.csv", "a,b,c\n1,2,3\n4,5\n6,7,8\n9,10,11,12\n13,14,15\n");
+    env.run("inorder map -j 4 --chunk-size 8 --rejects bad.csv . in.csv")
+        .status(3)
+        .out("a,b,c\n1,2,3\n6,7,8\n13,14,15\n");
+    assert_eq!(env.read("bad.csv"), b"a,b,c\n4,5\n9,10,11,12\n");
+    let errors = String::from_utf8(env.read("bad.csv.errors.ndjson")).unwrap();
+    assert!(
+        errors
+            .lines()
+            .all(|row| row.contains("\"kind\":\"columns\"")),
+        "{errors}"
+    );
+    assert_eq!(errors.lines().count(), 2, "{errors}");
+}
+
 #[test]
 fn kept_rows_keep_quotes_and_changed_ones_get_those_they_need() {
     let env = TestEnv::new();

@@ -165,6 +165,19 @@ fn case_59_a_bad_line_stops_the_run_or_is_left_out_alone() {
         (&stats["processed"], &stats["skipped"]),
         (&3.into(), &8.into())
     );
+    let ran = env.run("inorder map -j 4 --chunk-size 8 --rejects aside .a bad");
+    ran.status(3).out("1\n8\n10\n");
+    let set_aside: Vec<&str> = lines.lines().collect();
+    let set_aside = [1, 2, 3, 4, 5, 6, 8, 10].map(|line| format!("{}\n", set_aside[line]));
+    assert_eq!(
+        String::from_utf8(env.read("aside")).unwrap(),
+        set_aside.concat()
+    );
+    let errors = String::from_utf8(env.read("aside.errors.ndjson")).unwrap();
+    assert!(
+        errors.lines().all(|row| row.contains("\"kind\":\"parse\"")),
+        "{errors}"
+    );
     env.old_output();
     let ran = env.run("inorder map .a bad -o o/out");
     ran.status(1)
@@ -204,6 +217,27 @@ fn case_61_only_lf_ends_a_line() {
         .quiet()
         .out("3\n5\n3\n8\n1\n");
     map(&env, ".", input.as_bytes()).quiet().out(input);
+}
+
+/// Case 31.
+#[test]
+fn case_31_a_byte_that_is_not_utf8_stays_or_fails_its_record() {
+    let env = TestEnv::new();
+    let csv = b"id,label\n1,ok\n2,na\xefve \xff\n3,ok\n";
+    map(&env, "--from csv .", csv).quiet().out(csv);
+    map(&env, "--from csv '{label}'", csv)
+        .quiet()
+        .out(b"label\nok\nna\xefve \xff\nok\n");
+    map(&env, "--from csv --to ndjson --on-error skip .label", csv)
+        .status(3)
+        .out("\"ok\"\n\"ok\"\n")
+        .err_has("record 2 (line 3, byte 14): ");
+    let json = b"{\"id\":1,\"label\":\"ok\"}\n{\"id\":2,\"label\":\"na\xefve\"}\n{\"id\":3,\"label\":\"ok\"}\n";
+    for filter in [".id", ".label"] {
+        let ran = map(&env, &format!("--on-error skip {filter}"), json);
+        ran.status(3).err_has("record 2 (line 2, ");
+        assert_eq!(ran.out.lines().count(), 2, "{ran}");
+    }
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn what_can_not_be_done_is_a_usage_error() {
         ("--to csv --columns '' .", "--columns takes names"),
         ("--argjson x '{' .", "--argjson x: not JSON"),
         ("--argjson x '1 2' .", "one JSON value is wanted"),
-        ("--retries 3 .", "--retries"),
+        ("--retries 3 .", "--retries is no use to map"),
         ("", "FILTER"),
         ("$'\\xff'", "not UTF-8"),
     ] {

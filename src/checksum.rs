@@ -33,6 +33,7 @@ impl Digest {
     }
 
     /// So many bytes follow, which have this sum.
+    #[cfg_attr(not(unix), allow(dead_code))]
     pub fn append(&mut self, sum: u32, len: u64) {
         *self = Digest {
             before: combine(self.sum(), sum, len),

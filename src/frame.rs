@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-pub use chunk::Chunk;
 #[cfg(unix)]
 pub use chunk::Interrupts;
+pub use chunk::{Chunk, Stopping};
 pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
 pub(crate) use go_on::GoOn;

@@ -71,7 +71,7 @@ pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
 #[cfg(unix)]
 pub use frame::Interrupts;
-pub use frame::{Chunk, Splitter};
+pub use frame::{Chunk, Splitter, Stopping};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};

@@ -115,7 +115,7 @@ impl Framed {
     }
 
     /// The whole chunk, for the work.
-    pub fn view<'c>(&'c self, control: &'c Control) -> Chunk<'c> {
+    pub fn view<'c>(&'c self, control: &'c Arc<Control>) -> Chunk<'c> {
         Chunk {
             framed: self,
             control,
@@ -131,7 +131,7 @@ impl Framed {
 #[derive(Clone)]
 pub struct Chunk<'c> {
     framed: &'c Framed,
-    control: &'c Control,
+    control: &'c Arc<Control>,
     range: Range<usize>,
     first: u64,
     attempt: u32,
@@ -206,6 +206,11 @@ impl<'c> Chunk<'c> {
     /// before every record.
     pub fn is_stopping(&self) -> bool {
         self.control.is_stopped()
+    }
+
+    /// The same for what outlives the chunk, such as a state that is dropped at the end of the run.
+    pub fn stopping(&self) -> Stopping {
+        Stopping(Arc::clone(self.control))
     }
 
     /// What should end a wait of the work, so that a run which stops need not wait for it.
@@ -313,6 +318,17 @@ impl<'c> Chunk<'c> {
             attempt: self.attempt + tries,
             ..self.clone()
         }
+    }
+}
+
+/// Whether a run is stopping: see [`Chunk::stopping`].
+#[derive(Debug, Clone)]
+pub struct Stopping(Arc<Control>);
+
+impl Stopping {
+    /// As [`Chunk::is_stopping`]. A run that fails, or whose output nobody reads any more, is stopping too.
+    pub fn is_stopping(&self) -> bool {
+        self.0.is_stopped()
     }
 }
 

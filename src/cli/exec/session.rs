@@ -27,6 +27,8 @@ pub struct Session {
     printed: Vec<u8>,
     taken: usize,
     ended: bool,
+    /// It did not end by itself.
+    pub had_to_die: bool,
     /// When it was started.
     pub begun: Instant,
     /// Answers, without that to the header.
@@ -53,6 +55,7 @@ impl Session {
             printed: Vec::new(),
             taken: 0,
             ended: false,
+            had_to_die: false,
             begun: Instant::now(),
             answered: 0,
         }
@@ -183,6 +186,7 @@ impl Session {
             }
             self.ended |= ready.ended;
         }
+        self.had_to_die = !self.ended;
         self.child.signal(Signal::KILL);
         self.child.reap()
     }

@@ -42,6 +42,7 @@ impl Filter<'_> {
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
         let interrupts = chunk.interrupts().map_err(fatal)?;
+        worker.stopping.get_or_insert_with(|| chunk.stopping());
         if let Some(session) = &mut worker.session {
             if session.says_more(Duration::ZERO).map_err(fatal)? {
                 // It is too late to say of which record.

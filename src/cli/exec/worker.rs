@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use inorder::Stopping;
+
 use super::failure::Why;
 use super::persistent::FAREWELL;
 use super::session::Session;
@@ -19,6 +21,8 @@ pub struct Worker {
     pub started: u64,
     /// Processes that died since the last answer.
     pub deaths: u32,
+    /// Known from the first chunk on.
+    pub stopping: Option<Stopping>,
     farewells: Farewells,
 }
 
@@ -29,6 +33,7 @@ impl Worker {
             session: None,
             started: 0,
             deaths: 0,
+            stopping: None,
             farewells,
         }
     }
@@ -36,9 +41,12 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        if let Some(session) = self.session.take() {
+        if let Some(session) = self.session.take()
+            && !self.stopping.as_ref().is_some_and(Stopping::is_stopping)
+        {
             self.farewells.say(session);
         }
+        // Where the run is stopping there is no time for it: dropped, the process is killed.
     }
 }
 
@@ -73,7 +81,9 @@ impl Farewells {
                 "the command printed something after its last answer, which is not in the output",
             );
         }
-        if let Ok(status) = status
+        if session.had_to_die {
+            speaker.line("the command did not end when it got no more records: it was killed");
+        } else if let Ok(status) = status
             && !status.success()
         {
             speaker.line(&format!(

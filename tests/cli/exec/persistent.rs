@@ -242,3 +242,23 @@ fn a_run_that_ends_early_leaves_no_process() {
         .out("1\n");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn how_processes_end_is_heard_of() {
+    let env = TestEnv::new();
+    env.run(&format!(
+        "seq 3 | inorder exec --persistent -j 1 --shell '{ECHO}; echo late; exit 3'"
+    ))
+    .status(0)
+    .out("1\n2\n3\n")
+    .err_has("printed something after its last answer, which is not in the output")
+    .err_has("after its last answer the command exited 3");
+    let start = Instant::now();
+    env.run(&format!(
+        "seq 30 | inorder exec --persistent -N 1 -j 8 --shell '{ECHO}; exec sleep 1000'"
+    ))
+    .status(0)
+    .out(numbers(30))
+    .err_has("did not end when it got no more records");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}

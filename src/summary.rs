@@ -55,7 +55,7 @@ pub(crate) struct Counters {
     lines: u64,
     bytes_in: u64,
     bytes_out: u64,
-    chunks: u64,
+    pub chunks: u64,
     retries: u64,
     flaky_chunks: u64,
 }

@@ -17,6 +17,8 @@ pub(crate) struct GoOn {
     pub records: u64,
     /// Records of all inputs that were read.
     pub read: u64,
+    /// Chunks before it.
+    pub seq: u64,
 }
 
 impl Framer<'_> {
@@ -36,6 +38,7 @@ impl Framer<'_> {
         self.origins.drain(..from.input.min(self.origins.len()));
         self.next_index = from.input;
         self.left = self.left.saturating_sub(from.read);
+        self.seq = from.seq;
         self.open_next()?;
         if let Some(current) = &mut self.current {
             current.records = from.records;

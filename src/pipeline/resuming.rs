@@ -303,6 +303,7 @@ pub(super) fn place_to_go_on(from: &Checkpoint) -> Option<GoOn> {
         offset: from.position.offset,
         records: from.position.records,
         read: from.counters.records,
+        seq: from.counters.chunks,
     })
 }
 

@@ -122,7 +122,7 @@ fn members<'v>(columns: &[Val], object: &'v Map) -> Result<Vec<&'v Val>, Fault> 
         return Ok(row);
     }
     let others = object.keys().filter(|key| !columns.contains(key));
-    let others: Vec<String> = others.map(super::functions::shown).collect();
+    let others: Vec<String> = others.map(super::value::shown).collect();
     let (key, are) = match others.len() {
         1 => ("the key", "is no column"),
         _ => ("the keys", "are no columns"),

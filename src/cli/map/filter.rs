@@ -140,3 +140,6 @@ fn span(code: &str, part: &str) -> Range<usize> {
         _ => 0..0,
     }
 }
+
+#[cfg(test)]
+mod tests;

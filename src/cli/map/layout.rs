@@ -144,3 +144,25 @@ fn no_row(value: &Val) -> Fault {
         "{kind} is no row: give objects or arrays, or write lines with -r"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back() {
+        for layout in [
+            Layout::Positional,
+            Layout::named([&b"a"[..]]),
+            Layout::named([&b""[..], b"a,b\n", b"\xff"]),
+        ] {
+            for end in [&b""[..], b"\n", b"\r\n"] {
+                let note = layout.to_bytes(end);
+                assert_eq!(Layout::from_bytes(&note), Some((layout.clone(), end)));
+            }
+        }
+        for note in [&b""[..], b"\x05\n", b"\x01\n\x09\0\0\0\0\0\0\0a"] {
+            assert_eq!(Layout::from_bytes(note), None, "{note:?}");
+        }
+    }
+}

@@ -50,12 +50,12 @@ fn the_readme_speaks_the_truth() {
         .quiet();
 }
 
-/// The round with rejects, as the README shows it.
-#[test]
-fn the_readme_mends_what_failed() {
+/// Commands of the README and what they print, from the block after these words.
+#[track_caller]
+fn shown_in_readme(env: &TestEnv, after: &str) {
     let readme = include_str!("../../README.md");
     let (_, shown) = readme
-        .split_once("mend the file and run it again:\n\n```console\n")
+        .split_once(&format!("{after}\n\n```console\n"))
         .unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     let commands = shown.lines().filter_map(|line| line.strip_prefix("$ "));
@@ -64,8 +64,22 @@ fn the_readme_mends_what_failed() {
         .split_inclusive('\n')
         .filter(|line| !line.starts_with("$ "))
         .collect();
-    let env = TestEnv::new();
     env.run(&script).quiet().out(printed);
+}
+
+#[test]
+fn the_readme_maps() {
+    shown_in_readme(
+        &TestEnv::new(),
+        "what the first object\nnames are the columns:",
+    );
+}
+
+/// The round with rejects, as the README shows it.
+#[test]
+fn the_readme_mends_what_failed() {
+    let env = TestEnv::new();
+    shown_in_readme(&env, "mend the file and run it again:");
     env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
         .quiet();
 }

@@ -17,12 +17,8 @@
 # place (1<> and conv=notrunc) unless the row says "new file".
 set -euo pipefail
 
-fail() {
-    printf 'core.sh: %s\n' "$*" >&2
-    exit 1
-}
-
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/benches/common.sh"
 size=1000000000 runs=9 binary=$root/target/release/inorder tmpfs=/dev/shm disk='' only=copy,heavy,sleep,check,memory
 rows=100000 slow_lines=100 sleepers=6400 more_sleepers=25600 reader_seconds=20
 while (($# > 0)); do
@@ -49,78 +45,6 @@ work=$(mktemp -d "$tmpfs/inorder-core.XXXXXX")
 far=''
 trap 'rm -rf -- "$work" ${far:+"$far"}' EXIT
 out=$work/out
-
-# ---- input
-
-# flights FILE BYTES: the sample's header, then its rows over and over, to at least BYTES.
-flights() {
-    local sample=$root/data/flights-sample.csv
-    head -n 1 "$sample" > "$1"
-    tail -n +2 "$sample" > "$work/rows"
-    repeat "$work/rows" "$1" "$2"
-}
-
-# quoted FILE BYTES: the same with a line break and doubled quotes in the tail number of every tenth row.
-quoted() {
-    local sample=$root/data/flights-sample.csv
-    head -n 1 "$sample" > "$1"
-    tail -n +2 "$sample" \
-        | awk 'BEGIN { FS = OFS = "," } NR % 10 == 0 { $12 = "\"" $12 ",\nthe \"\"second\"\"\"" } { print }' > "$work/rows"
-    repeat "$work/rows" "$1" "$2"
-}
-
-# repeat ROWS FILE BYTES: appends ROWS to FILE until it holds BYTES. ROWS is doubled on the way, so this takes few steps.
-repeat() {
-    local have piece
-    piece=$(stat -c %s "$1")
-    while ((piece * 2 <= $3 / 16)); do
-        cat "$1" "$1" > "$1.twice" && mv "$1.twice" "$1"
-        piece=$((piece * 2))
-    done
-    have=$(stat -c %s "$2")
-    while ((have < $3)); do
-        cat "$1" >> "$2"
-        have=$((have + piece))
-    done
-    rm "$1"
-}
-
-# ---- timing
-
-declare -A best
-
-# race ROUNDS FUNCTION=INPUT...: runs the functions in turn, round by round; best[FUNCTION] is the fewest microseconds.
-# The round before the first begins each with no output and compares what it wrote with INPUT, if one is named.
-race() {
-    local rounds=$1 round pair name input begin took
-    shift
-    for ((round = 0; round <= rounds; round++)); do
-        for pair; do
-            name=${pair%%=*} input=${pair#*=}
-            if ((round == 0)); then
-                rm -f "$out"
-                best[$name]=''
-            fi
-            begin=${EPOCHREALTIME//[!0-9]/}
-            "$name" || fail "$name failed"
-            took=$((${EPOCHREALTIME//[!0-9]/} - begin))
-            if ((round == 0)); then
-                [[ -z $input ]] || cmp -- "$input" "$out" || fail "$name wrote something else than its input"
-            elif [[ -z ${best[$name]} ]] || ((took < best[$name])); then
-                best[$name]=$took
-            fi
-        done
-    done
-}
-
-# row WHAT FIGURE COMPARED
-row() { printf '| %s | %s | %s |\n' "$1" "$2" "$3"; }
-
-# ms MICROSECONDS
-ms() { awk -v us="$1" 'BEGIN { printf "%.1f ms", us / 1000 }'; }
-
-# times SLOW FAST: how many times FAST goes into SLOW
-times() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
 label() {
     case $1 in
@@ -214,16 +138,6 @@ check() {
         "$(ms $((best[check_small] - best[plain_true]))) more than \`true\`"
 }
 
-# peak WHAT COMMAND...: runs it, its output thrown away; the row's figure is the most resident memory
-peak() {
-    local what=$1
-    shift
-    /usr/bin/time -f %M -o "$work/peak" -- "$@" > /dev/null || fail "failed: $*"
-    row "peak memory, $what" "$(mib)" ''
-}
-
-mib() { awk 'END { printf "%.1f MiB", $1 / 1024 }' "$work/peak"; }
-
 # stream TIMES: the large file that many times, on standard output
 stream() {
     local i
@@ -289,15 +203,10 @@ confined() {
 
 # ---- the table
 
-machine() {
-    awk -F': *' '/^model name/ { print $2; exit }' /proc/cpuinfo | grep . || uname -m
-}
-
 flights "$work/flights" "$size"
 quoted "$work/quoted" "$size"
 
-printf '%s, on %s, %s cores, %s MiB of memory, Linux %s, %s\n\n' "$("$binary" --version)" "$(machine)" "$(nproc)" \
-    "$(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)" "$(uname -r)" "$(date -u +%F)"
+heading "$binary"
 printf 'Files of %s bytes in %s; the fewest milliseconds of %s rounds.\n\n' "$size" "$tmpfs" "$runs"
 row what figure compared
 row --- ---: ---

@@ -14,11 +14,13 @@ use serde::Serialize;
 pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
+use crate::error::BoxError;
 use crate::format::Dialect;
 use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::record::Record;
+use crate::text::Transcoder;
 use settings::size_class;
 use spill::Spill;
 
@@ -27,6 +29,10 @@ const SMALLEST_SLICE: usize = 4096;
 
 /// A buffer with less capacity than this is not worth shrinking.
 const SLACK: usize = 1 << 20;
+
+/// A read with less room than this goes to a place of this size first.
+#[cfg(unix)]
+const SMALLEST_READ: usize = 4096;
 
 /// Slices of one chunk; more are copied, so that a vectored write stays one system call.
 const MOST_SLICES: usize = 256;
@@ -50,6 +56,7 @@ pub struct Buffer {
     lacks_end: bool,
     mark: Option<Mark>,
     note: Vec<u8>,
+    transcoder: Option<Transcoder>,
     settings: Arc<BufferSettings>,
 }
 
@@ -85,6 +92,7 @@ impl Buffer {
             lacks_end: false,
             mark: None,
             note: Vec::new(),
+            transcoder: settings.encoding.map(Transcoder::new),
             settings,
         }
     }
@@ -96,7 +104,8 @@ impl Buffer {
     }
 
     /// Writes a whole chunk as it stands in the input: its records, and where the run passes them on its blank lines. For work
-    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them.
+    /// that has nothing to do with single records; what [`keep`](Buffer::keep) would do for each of them. Where the output is encoded, a record
+    /// that can't be is not known to be the one at fault.
     pub fn keep_chunk(&mut self, chunk: &Chunk<'_>) {
         if self.settings.blank_lines {
             self.keep_bytes(chunk.bytes(), !chunk.has_end());
@@ -112,7 +121,7 @@ impl Buffer {
     pub fn line(&mut self, content: &[u8]) {
         self.add_lacking_end();
         self.settle_run();
-        self.own.extend_from_slice(content);
+        self.add(content);
         self.push_end();
     }
 
@@ -131,9 +140,19 @@ impl Buffer {
         self.settle_run();
         let start = self.own.len();
         if self.lacks_end {
-            self.own.extend_from_slice(self.settings.default_end);
+            self.add(self.settings.default_end);
         }
-        if let Err(field) = fields::write_row(&mut self.own, self.settings.dialect, row) {
+        let dialect = self.settings.dialect;
+        let written = match &mut self.transcoder {
+            None => fields::write_row(&mut self.own, dialect, row),
+            Some(transcoder) => {
+                let mut text = Vec::new();
+                let written = fields::write_row(&mut text, dialect, row);
+                transcoder.push(&text, &mut self.own);
+                written
+            }
+        };
+        if let Err(field) = written {
             self.own.truncate(start);
             return Err(RowError::at(field));
         }
@@ -185,6 +204,41 @@ impl Buffer {
         self.len() == 0
     }
 
+    /// The last byte written so far.
+    pub fn last_byte(&self) -> Option<u8> {
+        let input: &[u8] = self.input.as_deref().unwrap_or_default();
+        let of_slice = |range: &Range<usize>| input.get(range.end - 1).copied();
+        if !self.run.is_empty() {
+            return of_slice(&self.run);
+        }
+        match self.kept.last() {
+            Some(kept) if kept.at == self.own_len() => of_slice(&kept.range),
+            _ => self.own.last().copied().or(self.spill.last),
+        }
+    }
+
+    /// Writes what one `read` of a descriptor gives, straight into the buffer, and says how many bytes that is: 0 at its end.
+    ///
+    /// # Errors
+    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them; then
+    /// nothing is written.
+    #[cfg(unix)]
+    pub fn read_from(&mut self, fd: impl std::os::fd::AsFd) -> io::Result<usize> {
+        self.settle_run();
+        let room = self.own.capacity() - self.own.len();
+        // What is left of the room may well be all that is needed, or the end may be all that comes: growing waits for bytes.
+        let n = if room < SMALLEST_READ {
+            let mut few = [0; SMALLEST_READ];
+            let n = rustix::io::read(fd, &mut few)?;
+            self.own.extend_from_slice(&few[..n]);
+            n
+        } else {
+            rustix::io::read(fd, rustix::buffer::spare_capacity(&mut self.own))?
+        };
+        self.spill_if_large();
+        Ok(n)
+    }
+
     #[inline]
     fn own_len(&self) -> u64 {
         self.spill.len + self.own.len() as u64
@@ -194,6 +248,9 @@ impl Buffer {
     fn keep_bytes(&mut self, bytes: &[u8], lacks_end: bool) {
         self.add_lacking_end();
         self.lacks_end = lacks_end;
+        if self.transcoder.is_some() {
+            return self.push(bytes);
+        }
         match self.place_of(bytes) {
             Some(place) if self.run.end == place.start && !self.run.is_empty() => {
                 self.run.end = place.end;
@@ -216,9 +273,17 @@ impl Buffer {
     }
 
     #[inline]
+    fn add(&mut self, bytes: &[u8]) {
+        match &mut self.transcoder {
+            None => self.own.extend_from_slice(bytes),
+            Some(transcoder) => transcoder.push(bytes, &mut self.own),
+        }
+    }
+
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.settle_run();
-        self.own.extend_from_slice(bytes);
+        self.add(bytes);
         self.spill_if_large();
     }
 
@@ -234,7 +299,8 @@ impl Buffer {
     #[inline]
     fn push_end(&mut self) {
         self.lacks_end = self.end_len == 0;
-        self.own.extend_from_slice(&self.end[..self.end_len]);
+        let end = self.end;
+        self.add(&end[..self.end_len]);
         self.spill_if_large();
     }
 
@@ -300,9 +366,21 @@ impl Buffer {
         self.mark.take().map(|mark| mark.index)
     }
 
+    /// What was written so far must be whole text of the output's encoding.
+    #[inline]
+    pub(crate) fn settle_text(&mut self) -> Result<(), BoxError> {
+        match &mut self.transcoder {
+            None => Ok(()),
+            Some(transcoder) => Ok(transcoder.settle(&mut self.own)?),
+        }
+    }
+
     /// Takes back what the record at work has written, and says which it was.
     pub(crate) fn take_back(&mut self) -> Option<Mark> {
         let mark = self.mark.take()?;
+        if let Some(transcoder) = &mut self.transcoder {
+            transcoder.reset();
+        }
         self.kept.truncate(mark.kept);
         self.run = mark.run.clone();
         if let Some(note) = &mark.note {
@@ -317,6 +395,14 @@ impl Buffer {
             }
         }
         Some(mark)
+    }
+
+    /// Takes back what the record at work has written: the last one that is done is the one before it.
+    pub(crate) fn forget(&mut self, index: u64) {
+        self.take_back();
+        if let Some(before) = index.checked_sub(1) {
+            self.begin(before, 0..0, &[]);
+        }
     }
 
     /// A point to return to by [`return_to`](Buffer::return_to).
@@ -369,6 +455,11 @@ impl Buffer {
         if range.is_empty() || !self.settings.blank_lines {
             return;
         }
+        if self.transcoder.is_some()
+            && let Some(input) = self.input.clone()
+        {
+            return self.push(&input[range]);
+        }
         if self.run.end == range.start && !self.run.is_empty() {
             self.run.end = range.end;
         } else {
@@ -410,7 +501,7 @@ impl Buffer {
     }
 
     /// Writes everything in its order.
-    pub(crate) fn write_to(&mut self, output: &mut Output<'_>) -> Result<(), OutputError> {
+    pub(crate) fn write_to(&mut self, output: &mut Outlet<'_>) -> Result<(), OutputError> {
         let spilled = self.spill.len;
         if let Some(file) = &mut self.spill.file {
             file.seek(SeekFrom::Start(0))

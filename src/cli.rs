@@ -5,10 +5,11 @@ mod bench;
 mod cat;
 mod check;
 mod escape;
+#[cfg(unix)]
+mod exec;
 mod failures;
 mod help;
 mod json;
-mod magic;
 mod map;
 mod names;
 mod plan;
@@ -67,6 +68,8 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
         Command::Check(args) => check::check(&CheckPlan::new(args)?, voice),
         Command::Bench(args) => bench::bench(&BenchPlan::new(args)?, voice),
         Command::PlainLoop(args) => bench::plain_loop(args),
+        #[cfg(unix)]
+        Command::Exec(args) => exec::exec(exec::ExecPlan::new(args)?, voice),
         Command::Completions { shell } => help::completions(shell).map(|()| Status::Done),
         Command::Man { command } => help::man(command.as_deref()).map(|()| Status::Done),
     }
@@ -76,6 +79,12 @@ fn run(command: Command, voice: &mut Voice) -> anyhow::Result<Status> {
 fn typed_wrong(stop: &clap::Error) -> Status {
     if stop.use_stderr() {
         let _ = stop.print();
+        #[cfg(unix)]
+        if let Some(hint) = exec::hint(stop) {
+            let mut voice = Voice::new();
+            voice.line(&hint);
+            voice.settle();
+        }
         return Status::Usage;
     }
     let printed = streams::need_output().and_then(|()| {

@@ -1,10 +1,11 @@
 //! Ending a run early: from outside by a [`StopHandle`], from inside when it fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::error::Error;
 use crate::input::Waker;
+use crate::latch::Latch;
 use crate::sync::{Condvar, Instant, Mutex, lock, wait_until};
 
 /// Ends the runs of a [`Pipeline`](crate::Pipeline), from any thread. A pipeline that was stopped stays stopped: later runs end at once.
@@ -50,9 +51,10 @@ impl StopHandle {
         let control = Arc::new(Control {
             handle: self.clone(),
             waker: Waker::default(),
-            stopped: AtomicBool::new(false),
+            stopped: Latch::default(),
             cut_short: AtomicBool::new(false),
-            order: OnceLock::new(),
+            output_closed: AtomicBool::new(false),
+            stops: Mutex::new(Vec::new()),
             sleeps: Mutex::new(()),
             woken: Condvar::new(),
         });
@@ -74,16 +76,18 @@ impl StopHandle {
 pub(crate) struct Control {
     handle: StopHandle,
     pub waker: Waker,
-    stopped: AtomicBool,
+    /// Work that waits can wait for it too.
+    pub stopped: Latch,
     /// The reader ended before the input did.
     cut_short: AtomicBool,
-    order: OnceLock<Arc<dyn Stop>>,
+    output_closed: AtomicBool,
+    stops: Mutex<Vec<Arc<dyn Stop>>>,
     sleeps: Mutex<()>,
     /// Ends the sleep of a plain loop.
     woken: Condvar,
 }
 
-/// The ordered stage's waits, which a stop ends.
+/// A part of the run whose waits a stop ends.
 pub(crate) trait Stop: Send + Sync {
     fn stop(&self);
 }
@@ -91,26 +95,38 @@ pub(crate) trait Stop: Send + Sync {
 impl Control {
     /// Ends all work after the records at hand.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
+        self.stopped.set();
         self.waker.wake();
         drop(lock(&self.sleeps));
         self.woken.notify_all();
-        if let Some(order) = self.order.get() {
-            order.stop();
+        let stops = lock(&self.stops).clone();
+        for part in stops {
+            part.stop();
         }
+    }
+
+    /// Nobody reads the output any more: there is nothing left to do.
+    #[cfg(unix)]
+    pub fn output_closed(&self) {
+        self.output_closed.store(true, Ordering::SeqCst);
+        self.stop();
+    }
+
+    pub fn is_output_closed(&self) -> bool {
+        self.output_closed.load(Ordering::SeqCst)
     }
 
     /// Sleeps until then, or until the run is stopped.
     pub fn sleep_until(&self, due: Instant) {
         let mut guard = lock(&self.sleeps);
-        while !self.stopped.load(Ordering::SeqCst) && Instant::now() < due {
+        while !self.is_stopped() && Instant::now() < due {
             guard = wait_until(&self.woken, &self.sleeps, guard, due);
         }
     }
 
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.stopped.is_set()
     }
 
     /// Whether to read no more. If so the run has not done its work.
@@ -139,13 +155,11 @@ impl Control {
         self.handle.0.drain.load(Ordering::SeqCst)
     }
 
-    pub fn set_order(&self, order: Arc<dyn Stop>) {
-        // A run has one order.
-        let _ = self.order.set(order);
-        if self.stopped.load(Ordering::SeqCst)
-            && let Some(order) = self.order.get()
-        {
-            order.stop();
+    /// From now on this stops with the run.
+    pub fn stops_too(&self, part: Arc<dyn Stop>) {
+        lock(&self.stops).push(Arc::clone(&part));
+        if self.is_stopped() {
+            part.stop();
         }
     }
 }

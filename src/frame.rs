@@ -5,28 +5,35 @@ pub(crate) mod csv;
 mod fault;
 pub(crate) mod fields;
 pub(crate) mod lines;
+mod pace;
 pub(crate) mod scan;
 mod size;
 pub(crate) mod spans;
+mod splitter;
 mod too_long;
 mod top;
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 
 pub use chunk::Chunk;
+#[cfg(unix)]
+pub use chunk::Interrupts;
 pub(crate) use chunk::{Framed, InputInfo, Place};
 pub(crate) use fault::{FrameError, Reason};
+pub(crate) use pace::{Pace, Rate};
 pub(crate) use size::ChunkSize;
+pub use splitter::Splitter;
 pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
 use crate::format::Format;
-use crate::input::{Bytes, Input, More, OpenOptions, Origin, Recycler};
-use crate::sync::Mutex;
+use crate::input::{Ahead, Bytes, Input, More, OpenOptions, Origin, Recycler};
+use crate::sync::{Mutex, lock};
+use crate::text::MARK;
 use scan::{Scanner, Want};
 
 /// What the framer needs to know.
@@ -39,6 +46,14 @@ pub(crate) struct FrameOptions {
     pub skip_lines: u64,
     /// Chunks have a fixed size.
     pub fixed: bool,
+    /// So many records are given out in so much time.
+    pub rate: Option<Rate>,
+    /// A byte order mark that was taken off the first input is passed on.
+    pub keeps_mark: bool,
+    /// So many inputs are unpacked before their turn comes, if they are compressed files.
+    pub ahead: usize,
+    /// Bytes unpacked ahead of each.
+    pub ahead_room: usize,
 }
 
 /// The inputs that were opened and that the ordered stage has not come to: some have no chunks.
@@ -48,11 +63,16 @@ pub(crate) type OpenedInputs = Arc<Mutex<VecDeque<Arc<InputInfo>>>>;
 pub(crate) struct Framer<'a> {
     origins: VecDeque<Origin<'a>>,
     next_index: usize,
+    /// The first input of which it is not known whether it is to be unpacked ahead.
+    next_ahead: usize,
     current: Option<Current<'a>>,
     opened: OpenedInputs,
     /// The first header found, and in which input: all others must have the same fields.
     header: Option<Arc<InputInfo>>,
     left: u64,
+    /// The next chunk's sequence number.
+    seq: u64,
+    pace: Option<Pace>,
     /// An error that was met while a chunk was at hand; it comes after that chunk.
     pending: Option<FrameError>,
     options: FrameOptions,
@@ -88,10 +108,13 @@ impl<'a> Framer<'a> {
         Framer {
             origins: origins.into(),
             next_index: 0,
+            next_ahead: 1,
             current: None,
             opened: OpenedInputs::default(),
             header: None,
             left: options.limit,
+            seq: 0,
+            pace: options.rate.map(Pace::new),
             pending: None,
             options,
             recycler,
@@ -124,10 +147,13 @@ impl<'a> Framer<'a> {
     /// Opens the first input, and further ones until a header is found, if the format has one.
     pub fn open_first(&mut self) -> Result<Opening, FrameError> {
         self.open_next()?;
-        let preamble = self
-            .current
-            .as_ref()
-            .map_or_else(Vec::new, |current| current.info.preamble.clone());
+        let mut preamble = Vec::new();
+        if let Some(current) = &self.current {
+            if self.options.keeps_mark && current.input.had_mark() {
+                preamble.extend_from_slice(MARK);
+            }
+            preamble.extend_from_slice(&current.info.preamble);
+        }
         while self.options.format.header && self.header.is_none() && self.open_next()? {}
         let lacks_end = match self.header.as_deref() {
             Some(InputInfo {
@@ -185,22 +211,9 @@ impl<'a> Framer<'a> {
         if current.records > 0 || self.origins.is_empty() {
             return Ok(());
         }
-        if let Some(watch) = &current.info.watch {
-            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-            let checked = watch.check(&[], 0);
-            checked.map_err(|error| current.failed(error.into()))?;
-        }
-        let info = current.info;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_last = opened.back().is_some_and(|last| Arc::ptr_eq(last, &info));
-        // Its place in the queue and this are all: no chunk and no header for the others to have.
-        if is_last && Arc::strong_count(&info) == 2 {
-            opened.pop_back();
-            if let Some(info) = Arc::into_inner(info) {
-                let watch = None;
-                opened.push_back(Arc::new(InputInfo { watch, ..info }));
-            }
-        }
+        let checked = current.info.check(&[], 0);
+        checked.map_err(|error| current.failed(error.into()))?;
+        lock(&current.info.watch).take();
         Ok(())
     }
 
@@ -216,12 +229,28 @@ impl<'a> Framer<'a> {
             None if current.info.header.is_some() => self.header = Some(Arc::clone(&current.info)),
             None => {}
         }
-        self.opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(Arc::clone(&current.info));
+        lock(&self.opened).push_back(Arc::clone(&current.info));
         self.current = Some(current);
+        self.unpack_ahead();
         Ok(true)
+    }
+
+    /// Starts to unpack the inputs whose turn comes soon.
+    fn unpack_ahead(&mut self) {
+        let Some(memory) = self.options.open.decoder else {
+            return;
+        };
+        let known = self.next_ahead.saturating_sub(self.next_index);
+        let inputs = self.origins.iter_mut().take(self.options.ahead);
+        for origin in inputs.skip(known) {
+            let room = self.options.ahead_room;
+            if let Origin::Path(path) = origin
+                && let Some(ahead) = Ahead::start(path, memory, room, &self.control.waker)
+            {
+                *origin = Origin::Ahead(Box::new(ahead));
+            }
+        }
+        self.next_ahead = self.next_index + self.options.ahead;
     }
 
     fn open(&self, origin: Origin<'a>, index: usize) -> Result<Current<'a>, FrameError> {
@@ -240,9 +269,15 @@ impl<'a> Framer<'a> {
             &self.control.waker,
         )
         .map_err(|error| failed(0, Reason::Open(error)))?;
+        let settled = input.settle();
+        let compression = settled.map_err(|error| failed(0, error.into()))?;
+        let note = input.note(&name, compression);
         let top = top::read(&mut input, &self.options)
             .map_err(|(offset, reason)| failed(offset, reason))?;
         let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
+        if let Some(malformed) = input.malformed_before(input.offset()).pop() {
+            return Err(failed(0, Reason::HeaderMalformed(malformed)));
+        }
         let top_lines =
             memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
         let info = InputInfo {
@@ -251,7 +286,9 @@ impl<'a> Framer<'a> {
             preamble: top.preamble,
             header: top.header,
             top_lines: top_lines as u64,
-            watch: input.watch().map(Mutex::new),
+            watch: Mutex::new(input.watch()),
+            note,
+            encoding: self.options.open.encoding,
             name,
         };
         Ok(Current {
@@ -270,10 +307,26 @@ impl<'a> Framer<'a> {
         self.left == 0 || (read && self.origins.is_empty() && self.pending.is_none())
     }
 
+    /// Waits until the next chunk may be given out. Whether it still is to be: the run may be stopping.
+    fn wait_until_due(&mut self) -> Result<bool, FrameError> {
+        let (Some(pace), Some(current), false) = (&self.pace, &self.current, self.is_at_end())
+        else {
+            return Ok(true);
+        };
+        match self.control.waker.sleep(pace.time_left()) {
+            Ok(()) => Ok(true),
+            Err(_) if self.control.ends_reading() => Ok(false),
+            Err(error) => Err(current.failed(error.into())),
+        }
+    }
+
     /// The next chunk, or `None` after the last.
     pub fn next(&mut self, mut want: Want) -> Result<Option<Framed>, FrameError> {
         want.flush |= self.pending.is_some();
         if !self.is_at_end() && self.control.ends_reading() {
+            return Ok(None);
+        }
+        if !self.wait_until_due()? {
             return Ok(None);
         }
         loop {
@@ -296,11 +349,15 @@ impl<'a> Framer<'a> {
             }
             let front = current.input.front();
             if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
+                let offset = current.input.offset();
+                let malformed = current.input.malformed_before(offset + cut.len as u64);
                 let place = Place {
                     input: Arc::clone(&current.info),
-                    offset: current.input.offset(),
+                    offset,
+                    malformed,
                     first: current.records,
                     records: cut.records,
+                    seq: self.seq,
                     added: 0,
                     unclosed: cut.unclosed,
                     attempt: 0,
@@ -309,6 +366,10 @@ impl<'a> Framer<'a> {
                 let mut framed = Framed { bytes, place };
                 current.records += cut.records;
                 self.left -= cut.records.min(self.left);
+                self.seq += 1;
+                if let Some(pace) = &mut self.pace {
+                    pace.given(cut.records);
+                }
                 let last = current.at_end && current.input.front().is_empty();
                 if last && cut.unclosed.is_none() {
                     self.pending = self.add_missing_end(&mut framed).err();
@@ -407,3 +468,6 @@ fn same_header(first: &Arc<InputInfo>, other: &InputInfo) -> Result<(), FrameErr
         _ => Ok(()),
     }
 }
+
+#[cfg(all(test, feature = "encoding"))]
+mod tests;

@@ -6,12 +6,19 @@
 //!
 //! A regular file is processed up to the length it had when it was opened. A [`Watch`] tells the ordered stage
 //! whether it was changed meanwhile.
+//!
+//! Compressed inputs are unpacked on the way ([`decode`]); from there on their bytes, and offsets, are those unpacked.
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::text::Encoding;
+
+mod ahead;
 mod bytes;
+mod decode;
 #[cfg(unix)]
 #[allow(unsafe_code)]
 mod mapped;
@@ -19,13 +26,17 @@ mod recycler;
 mod regular;
 mod source;
 mod stream;
+mod tap;
+mod text;
 mod waker;
 mod watch;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use bytes::Bytes;
+pub(crate) use decode::Compression;
 #[cfg(unix)]
 pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads};
 #[cfg(unix)]
@@ -33,13 +44,17 @@ pub(crate) use mapped::guard::{GuardedTemporary, guard_temporary};
 pub(crate) use recycler::Recycler;
 pub(crate) use source::Origin;
 pub use source::Source;
+pub(crate) use text::Malformed;
 pub(crate) use waker::Waker;
 pub(crate) use watch::{Grown, Watch};
 
+use decode::Unpacked;
 #[cfg(unix)]
 use mapped::{Mapped, map_pages};
 use source::Opened;
-use stream::{Feed, Stream};
+use stream::Stream;
+use tap::{Feed, Raw, Tap};
+use text::Told;
 
 /// How an input is opened.
 #[derive(Debug, Clone)]
@@ -51,6 +66,10 @@ pub(crate) struct OpenOptions {
     pub window: usize,
     /// Bytes of the buffer that a stream is read into, made larger when one record needs it.
     pub block: usize,
+    /// Unpack compressed inputs; a decoder may take so much memory for its window.
+    pub decoder: Option<usize>,
+    /// The encoding of the text, which is decoded to UTF-8.
+    pub encoding: Option<Encoding>,
 }
 
 /// What [`Input::more`] achieved.
@@ -111,6 +130,8 @@ impl From<io::Error> for InputError {
 pub(crate) struct Input<'a> {
     way: Way<'a>,
     watch: Option<Watch>,
+    decodes: bool,
+    told: Told,
     recycler: Arc<Recycler>,
     waker: Waker,
     #[cfg(unix)]
@@ -132,49 +153,104 @@ impl<'a> Input<'a> {
         recycler: &Arc<Recycler>,
         waker: &Waker,
     ) -> io::Result<Input<'a>> {
-        #[cfg(unix)]
         let name = origin.name();
         let opened = origin.open()?;
-        let stream = |feed| {
+        let told = Told::default();
+        let stream = |tap: Box<dyn Tap + 'a>| {
+            #[cfg(feature = "encoding")]
+            let tap = match options.encoding {
+                Some(encoding) => Box::new(text::Text::new(tap, encoding, told.clone())),
+                None => tap,
+            };
             Way::Stream(Stream::new(
-                feed,
+                tap,
                 0,
                 options.block,
                 recycler.clone(),
                 waker.clone(),
             ))
         };
+        let raw = |feed| Raw::new(feed, 0, waker.clone());
+        // What it is shows when it is read.
+        let unknown = |raw: Raw<'a>| match options.decoder {
+            Some(memory) => stream(Box::new(Unpacked::new(raw, &name, memory))),
+            None => stream(Box::new(raw)),
+        };
         let (way, watch) = match opened {
             Opened::Regular(regular) => match Watch::new(regular.clone()) {
-                Ok(watch) => {
-                    #[cfg(unix)]
-                    let way = if options.map {
-                        Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
-                    } else {
-                        stream(Feed::Regular(regular))
+                Ok(mut watch) => {
+                    let way = match options.decoder {
+                        Some(memory) if decode::is_for_decoder(watch.first(), &name) => {
+                            let raw = raw(Feed::Regular(regular)).noting(Some(watch.decoded()));
+                            stream(Box::new(Unpacked::new(raw, &name, memory)))
+                        }
+                        _ if options.encoding.is_some() => {
+                            let raw = raw(Feed::Regular(regular)).noting(Some(watch.decoded()));
+                            stream(Box::new(raw))
+                        }
+                        #[cfg(unix)]
+                        _ if options.map => {
+                            Way::Mapped(Mapped::new(&name, regular, options.window, map_pages))
+                        }
+                        _ => stream(Box::new(raw(Feed::Regular(regular)))),
                     };
-                    #[cfg(not(unix))]
-                    let way = stream(Feed::Regular(regular));
                     (way, Some(watch))
                 }
                 // Some file systems of user space call a file regular that can only be read in sequence.
                 Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
-                    (stream(Feed::File(regular.file)), None)
+                    (unknown(raw(Feed::File(regular.file))), None)
                 }
                 Err(error) => return Err(error),
             },
-            Opened::Stream(file) => (stream(Feed::pipe(file)), None),
-            Opened::Reader(reader) => (stream(Feed::Reader(reader)), None),
-            Opened::Slice(bytes) => (stream(Feed::Slice(bytes)), None),
+            Opened::Ahead(ahead) => {
+                let (watch, blocks) = ahead.into_parts();
+                (stream(Box::new(blocks)), Some(watch))
+            }
+            Opened::Stream(file) => (unknown(raw(Feed::pipe(file))), None),
+            #[cfg(unix)]
+            Opened::StreamAfter(bytes, file) => {
+                (unknown(raw(Feed::pipe(file)).begin_with(bytes)), None)
+            }
+            Opened::Reader(reader) => (unknown(raw(Feed::Reader(reader))), None),
+            Opened::Slice(bytes) => (unknown(raw(Feed::Slice(bytes))), None),
         };
         Ok(Input {
             way,
             watch,
+            told,
+            decodes: options.decoder.is_some(),
             recycler: recycler.clone(),
             waker: waker.clone(),
             #[cfg(unix)]
             block: options.block,
         })
+    }
+
+    /// Waits until it is known how the input is compressed: while its first bytes may become a magic.
+    pub fn settle(&mut self) -> Result<Option<Compression>, InputError> {
+        match &mut self.way {
+            #[cfg(unix)]
+            Way::Mapped(_) => Ok(None),
+            Way::Stream(stream) => stream.settle(),
+        }
+    }
+
+    /// The places before this offset whose bytes meant nothing in the input's encoding, which were not taken before.
+    pub fn malformed_before(&self, end: u64) -> Vec<Malformed> {
+        self.told.take_before(end)
+    }
+
+    /// Whether a byte order mark was taken off.
+    pub fn had_mark(&self) -> bool {
+        self.told.mark()
+    }
+
+    /// What to say about a file whose name and content disagree.
+    pub fn note(&self, name: &Path, compression: Option<Compression>) -> Option<String> {
+        let looked = self.decodes && self.watch.is_some();
+        looked
+            .then(|| decode::disagree(name, compression))
+            .flatten()
     }
 
     /// The unframed bytes at hand.
@@ -230,8 +306,10 @@ impl<'a> Input<'a> {
     #[cfg(unix)]
     fn read_instead(&mut self) {
         if let Way::Mapped(mapped) = &self.way {
+            let feed = Feed::Regular(mapped.regular().clone());
+            let raw = Raw::new(feed, mapped.offset(), self.waker.clone());
             self.way = Way::Stream(Stream::new(
-                Feed::Regular(mapped.regular().clone()),
+                Box::new(raw),
                 mapped.offset(),
                 self.block,
                 self.recycler.clone(),

@@ -39,11 +39,13 @@ mod control;
 mod error;
 mod escape;
 mod format;
+mod latch;
 mod process;
 mod progress;
 mod retry;
 mod summary;
 mod sync;
+mod text;
 
 mod buffer;
 mod record;
@@ -65,10 +67,14 @@ pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
 pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
 pub use format::Format;
-pub use frame::Chunk;
+#[cfg(unix)]
+pub use frame::Interrupts;
+pub use frame::{Chunk, Splitter};
 pub use input::Source;
 #[cfg(unix)]
 pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
+#[cfg(any(feature = "gzip", feature = "zstd"))]
+pub use output::{Compress, LevelError};
 pub use output::{Rejects, Sink};
 pub use pipeline::{Builder, OnError, Pipeline, Preamble, RecordMap, Records, process_file};
 pub use process::{ChunkError, Commit, Committed, Outcome, Process, RunState};
@@ -76,6 +82,8 @@ pub use progress::{Failure, Observer, Progress, Started, Working};
 pub use record::{Fields, Header, Record};
 pub use retry::Retry;
 pub use summary::{ChunkTimes, Summary, WorkerSummary};
+#[cfg(feature = "encoding")]
+pub use text::Encoding;
 pub use values::{InOrder, LocalMap, Map, Ordered, ScopedMap, TryMap};
 
 /// The README's code is tested.

@@ -18,6 +18,9 @@ mod direct;
 mod hidden;
 #[cfg(unix)]
 mod mode;
+mod outlet;
+#[cfg_attr(not(any(feature = "gzip", feature = "zstd")), allow(dead_code))]
+mod pack;
 #[cfg(unix)]
 mod publish;
 #[cfg(not(unix))]
@@ -33,6 +36,10 @@ mod write;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub(crate) use outlet::{Lane, Outlet};
+pub(crate) use pack::{BLOCK, Packer};
+#[cfg(any(feature = "gzip", feature = "zstd"))]
+pub use pack::{Compress, LevelError};
 pub use rejects::Rejects;
 pub(crate) use rejects::{Ends, OpenRejects};
 pub use sink::Sink;
@@ -171,7 +178,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn error(&self, what: &'static str, source: io::Error) -> OutputError {
+    pub(crate) fn error(&self, what: &'static str, source: io::Error) -> OutputError {
         OutputError::new(&self.name, what, source)
     }
 }
@@ -240,6 +247,16 @@ impl OutputError {
         }
     }
 
+    /// For an output that another thread gave up.
+    pub(crate) fn stopped() -> OutputError {
+        OutputError::new(Path::new("<output>"), "write", io::Error::other(Stopped))
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        let source = self.source.get_ref();
+        source.is_some_and(|source| source.is::<Stopped>())
+    }
+
     /// For a spill file that cannot be read back.
     pub(crate) fn spill(source: io::Error) -> OutputError {
         OutputError::new(Path::new("<spill file>"), "read back", source)
@@ -257,6 +274,18 @@ impl std::error::Error for OutputError {
         Some(&self.source)
     }
 }
+
+/// The run was stopped while there was something to write.
+#[derive(Debug)]
+struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the run was stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// An error on the way to publishing, before it is known under which name to report it.
 #[derive(Debug)]

@@ -16,10 +16,13 @@
 //! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
+#[cfg(unix)]
+mod closed;
 mod failures;
 mod inputs;
 mod messages;
 mod ordered;
+mod packing;
 mod parallel;
 mod records;
 mod stage;
@@ -52,6 +55,12 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// A chunk should take about this long: long beside what handing it over costs (some 10 µs), short beside what a person or a last
 /// worker waits for.
 const CHUNK_GOAL: Duration = Duration::from_millis(2);
+
+/// Most inputs that are unpacked ahead of their turn.
+const MOST_AHEAD: usize = 8;
+
+/// Less room ahead of one input is not worth a thread.
+const LEAST_AHEAD: usize = 1 << 20;
 
 /// A run's settings, ready to be used, any number of times.
 ///
@@ -149,7 +158,7 @@ impl Pipeline {
         process: &P,
     ) -> Result<Summary, Error> {
         let begun = Instant::now();
-        let settings = &self.settings;
+        let settings = &self.settings.for_source(&source);
         let (mut stages, framer) = Stages::open(settings, &self.stop, source, sink, process)?;
         let mut run = Run {
             settings,
@@ -159,6 +168,7 @@ impl Pipeline {
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
         let result = result.and_then(|()| stages.ordered.finish(&stages.buffers));
+        let result = result.map_err(|error| stages.ordered.told_of_close(error));
         stages.ordered.end(result, |summary| {
             summary.threads = if settings.sequential {
                 1
@@ -309,6 +319,20 @@ pub fn process_file<R: Outcome>(
 }
 
 impl Settings {
+    /// Where inputs are compressed, those whose turn comes soon are unpacked ahead, in a part of the memory.
+    fn for_source(&self, source: &Source<'_>) -> Settings {
+        let mut settings = self.clone();
+        let room = self.memory / 8;
+        let inputs = self.threads.min(MOST_AHEAD).min(room / LEAST_AHEAD);
+        let compressed = || source.are_compressed(1..inputs + 1);
+        if self.decompress && !self.sequential && inputs > 0 && compressed() {
+            settings.memory -= room;
+            settings.ahead = inputs;
+            settings.ahead_room = room / inputs;
+        }
+        settings
+    }
+
     fn frame_options(&self, map: bool) -> FrameOptions {
         FrameOptions {
             format: self.format.clone(),
@@ -316,18 +340,24 @@ impl Settings {
                 map,
                 window: self.window(),
                 block: self.block(),
+                decoder: self.decompress.then_some(self.decoder_memory),
+                encoding: self.encoding,
             },
             max_record_size: self.max_record_size,
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
+            ahead: self.ahead,
+            ahead_room: self.ahead_room,
+            rate: self.rate,
+            keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
         }
     }
 
     fn chunk_size(&self) -> ChunkSize {
         match self.chunk_bytes {
-            Some(bytes) => ChunkSize::fixed(bytes, self.chunk_records),
-            None => ChunkSize::adaptive(self.chunk_limit(), self.chunk_records, CHUNK_GOAL),
+            Some(bytes) => ChunkSize::fixed(bytes, self.record_limit()),
+            None => ChunkSize::adaptive(self.chunk_limit(), self.record_limit(), CHUNK_GOAL),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod failure;
+mod malformed;
 mod policy;
 mod runs;
 mod so_far;

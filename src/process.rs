@@ -22,7 +22,7 @@ pub trait Process: Sync {
     fn start(&self) -> Result<Self::State, BoxError>;
 
     /// Writes the output's header, once, before all else, if the format has a header and the input is not empty. By default the
-    /// input's own header is kept.
+    /// input's own header is kept. Where [`output_header`](crate::Builder::output_header) is off, what is written is thrown away.
     ///
     /// # Errors
     /// An error ends the run.
@@ -125,6 +125,8 @@ pub enum ChunkError {
     /// The record with this index (from 0, in the chunk that was given) failed. Everything written before it is kept.
     /// Only [`Chunk::each`] knows what was written since; without it, name no record.
     Record(u64, BoxError),
+    /// The run ends: no record is at fault, and other chunks would fare no better, e.g. because a service can't be reached.
+    Fatal(BoxError),
     /// The run is stopping, and the chunk was left in its middle. [`Chunk::each`] returns this; pass it on.
     Stopped,
 }

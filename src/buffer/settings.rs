@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::format::{Dialect, Ends};
 use crate::input::Recycler;
 use crate::output::OutputError;
+use crate::text::Encoding;
 
 /// What all buffers of a run share.
 pub(crate) struct BufferSettings {
@@ -18,6 +19,8 @@ pub(crate) struct BufferSettings {
     pub default_end: &'static [u8],
     /// Whether blank lines are passed on in their place.
     pub blank_lines: bool,
+    /// What is written becomes text of this encoding.
+    pub encoding: Option<Encoding>,
     /// Own bytes of one chunk beyond this go to a file.
     pub spill_at: usize,
     /// The output's path, beside which that file is made.

@@ -1,17 +1,22 @@
 //! What was typed. Parsing does nothing else; what follows from it is in `plan`.
 
+#[cfg(unix)]
+mod exec;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use inorder::Format;
+use inorder::{Encoding, Format};
 
 use super::help;
 use super::map::MapArgs;
-use super::units;
+use super::units::{self, Rate};
 use super::work::Work;
+#[cfg(unix)]
+pub use exec::{ExecArgs, HeaderArg};
 
 /// Work on a file record by record on every core: output in input order, memory constant however large the file is.
 #[derive(Debug, Parser)]
@@ -51,6 +56,8 @@ pub enum Command {
     ///
     /// Faults are CSV and TSV rows whose number of fields is not the header's (without a header: the first record's),
     /// quotes that are never closed, and NDJSON lines that are not JSON as RFC 8259 has it. Status 3 if there are any.
+    /// What is no fault is told too: encoding, line ends, byte order mark, blank lines, NUL bytes, the longest record;
+    /// and options that may fit the input better.
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
     /// Measure the plain sequential loop against one thread and several: speed-up, efficiency, memory, equality
@@ -63,6 +70,13 @@ pub enum Command {
     /// The plain loop that `bench` compares with
     #[command(hide = true)]
     PlainLoop(CatArgs),
+    /// Run any command as a filter over chunks of records, several at a time, its output in input order
+    ///
+    /// The command gets a chunk of whole records on standard input; what it prints is that chunk's result. It is started
+    /// once for every chunk, or once for every worker with --persistent.
+    #[cfg(unix)]
+    #[command(after_long_help = help::EXEC)]
+    Exec(ExecArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -98,6 +112,8 @@ pub struct CatArgs {
     pub work: Work,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
     #[command(flatten)]
     pub show: ShowArgs,
 }
@@ -214,6 +230,28 @@ pub struct InputArgs {
     /// Read the inputs instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub no_mmap: bool,
+    /// The encoding of the inputs' text, by its WHATWG label: utf-16le, windows-1252 [default: bytes are left alone]
+    ///
+    /// The text is decoded before it is cut into records; commands and filters see UTF-8, offsets are of the decoded text.
+    /// A byte order mark is taken off, and written again if the output has the same encoding. A record with bytes that
+    /// mean nothing fails.
+    #[arg(long, value_name = "NAME", value_parser = units::encoding, help_heading = "Input")]
+    pub encoding: Option<Encoding>,
+    /// Unpack compressed inputs: gzip, zstd, bzip2 and xz, told by their first bytes, whatever the name says
+    ///
+    /// All members, frames and streams of a file are read, zero bytes after the last are padding. Input that is cut
+    /// short, damaged or followed by anything else ends the run. An input whose name promises a compression, such as
+    /// x.csv.gz, must have one or be text.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Input"
+    )]
+    pub decompress: DecompressArg,
+    /// The most memory that a decoder's window may take [default: 128MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Input")]
+    pub decoder_memory: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -228,6 +266,20 @@ pub struct OutputArgs {
     /// Write no header
     #[arg(long)]
     pub no_output_header: bool,
+    /// How the output is compressed; auto goes by its name: .gz, .zst
+    ///
+    /// Each MiB of the output is a gzip member or zstd frame of its own, compressed on all cores; the compressed bytes
+    /// depend on the output and the level alone. The output of a live stream comes a MiB at a time.
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub compress: CompressArg,
+    /// The encoding of the output [default: that of the inputs]
+    ///
+    /// A record with a character that it lacks fails.
+    #[arg(long, value_name = "NAME", value_parser = units::encoding)]
+    pub output_encoding: Option<Encoding>,
+    /// The level of compression: 0 to 12 for gzip, 1 to 22 for zstd [default: 6, 3]
+    #[arg(long, value_name = "N")]
+    pub level: Option<i32>,
 }
 
 #[derive(Debug, Args)]
@@ -287,6 +339,14 @@ pub struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Threads and memory")]
+pub struct PaceArgs {
+    /// Give out at most N records a second (or a minute: N/m)
+    #[arg(long, value_name = "N/s", value_parser = units::rate)]
+    pub rate: Option<Rate>,
+}
+
+#[derive(Debug, Args)]
 #[command(next_help_heading = "What is shown")]
 pub struct ShowArgs {
     /// The progress bar on standard error; auto draws on a terminal only, always writes plain lines elsewhere
@@ -333,6 +393,28 @@ impl FormatArg {
     pub fn is_separated(self) -> bool {
         matches!(self, FormatArg::Csv | FormatArg::Tsv)
     }
+}
+
+/// `--decompress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DecompressArg {
+    /// What is compressed
+    Auto,
+    /// Nothing: compressed bytes are records like any others
+    None,
+}
+
+/// `--compress`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompressArg {
+    /// As the output's name says
+    Auto,
+    /// Not at all
+    None,
+    /// gzip members
+    Gzip,
+    /// zstd frames
+    Zstd,
 }
 
 /// `--on-error`.
@@ -401,7 +483,7 @@ mod tests {
     fn all_options_of_cat() {
         let args = cat(
             "inorder simulate a.csv - b.csv -o out --from tsv -d \\t --quote ' --no-headers --skip-lines 2 --limit 9 \
-             --no-mmap --no-output-header --on-error skip --max-errors 7 --retries 3 --retry-delay 2s --max-failing-runs 0 --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
+             --no-mmap --decompress none --decoder-memory 1G --encoding utf-16 --output-encoding latin1 --no-output-header --compress gzip --level 9 --on-error skip --max-errors 7 --retries 3 --retry-delay 2s --max-failing-runs 0 --work fib:1..5,sleep:1ms -j 64 --memory 16MiB -N 5 \
              --chunk-size 64k --max-record-size 1M --sequential --progress always --stats s.json",
         );
         assert_eq!(
@@ -415,6 +497,13 @@ mod tests {
         );
         assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
         assert_eq!((args.input.skip_lines, args.input.limit), (2, Some(9)));
+        assert_eq!(args.input.decompress, DecompressArg::None);
+        assert_eq!(args.input.encoding, Encoding::for_label("UTF-16LE"));
+        assert_eq!(
+            args.output.output_encoding,
+            Encoding::for_label("windows-1252")
+        );
+        assert_eq!(args.input.decoder_memory, Some(1 << 30));
         assert_eq!(args.failures.on_error, Some(OnErrorArg::Skip));
         assert_eq!(args.failures.max_errors, Some(7));
         assert_eq!(args.failures.retries, 3);
@@ -427,6 +516,10 @@ mod tests {
         );
         assert_eq!(args.run.max_record_size, Some(1 << 20));
         assert!(args.run.sequential);
+        assert_eq!(
+            (args.output.compress, args.output.level),
+            (CompressArg::Gzip, Some(9))
+        );
         assert_eq!(args.show.progress, ProgressArg::Always);
     }
 
@@ -454,6 +547,8 @@ mod tests {
             "inorder cat --on-error reject,skip",
             "inorder cat --retry-delay x",
             "inorder cat --files0-from names x.csv",
+            "inorder cat --encoding utf-99",
+            "inorder cat --encoding replacement",
             "inorder cat --nonsense",
             "inorder check -o out",
             "inorder nonsense",

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use inorder::{BoxError, Buffer, Chunk, ChunkError, Process, Record, Sink};
+use inorder::{BoxError, Buffer, Chunk, ChunkError, Process, Record};
 
 use super::args::FormatArg;
-use super::names::OutputName;
 use super::plan::CatPlan;
 use super::run::{self, shows_failures};
 use super::status::Status;
@@ -14,13 +13,12 @@ use super::work::Work;
 
 /// Runs `cat`.
 pub fn cat(plan: &CatPlan, voice: &mut Voice) -> anyhow::Result<Status> {
-    let sink = match &plan.output {
-        OutputName::Stdout => Sink::stdout(),
-        OutputName::Path(path) => Sink::file(path),
-    };
+    let sink = plan.plan.sink(&plan.output);
     let process = Cat {
         work: &plan.work,
         lines: plan.plan.format_name == FormatArg::Lines,
+        // A record that can't be encoded is to fail alone.
+        as_it_stands: plan.work.is_none() && !plan.plan.encodes(),
         has_cr: AtomicBool::new(false),
     };
     let summary = run::run(
@@ -43,6 +41,7 @@ pub const CR_ONLY: &str = "there is no LF in the input but there are carriage re
 struct Cat<'a> {
     work: &'a Work,
     lines: bool,
+    as_it_stands: bool,
     has_cr: AtomicBool,
 }
 
@@ -63,7 +62,7 @@ impl Process for Cat<'_> {
         if self.lines && chunk.first_number() == 1 && starts_with_cr_lines(chunk) {
             self.has_cr.store(true, Relaxed);
         }
-        if self.work.is_none() {
+        if self.as_it_stands {
             out.keep_chunk(chunk);
             return Ok(());
         }

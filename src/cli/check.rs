@@ -1,10 +1,12 @@
 //! `inorder check`: counts and validates.
 
 mod report;
+mod suggest;
+mod text;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inorder::{
     BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Failure, Process, Record, RunState,
@@ -20,6 +22,7 @@ use super::status::Status;
 use super::voice::Voice;
 use super::{json, streams};
 use report::{Fault, Fields, Report, Wrong};
+use text::{Scanned, Text};
 
 /// Runs `check`.
 pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
@@ -28,7 +31,7 @@ pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     let most = plan.faults;
     let collected = Arc::clone(&faults);
     let collect = move |failure: &Failure<'_>| {
-        let mut faults = collected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults = lock(&collected);
         if faults.len() < most {
             faults.push(Fault::of(failure));
         }
@@ -40,8 +43,14 @@ pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
         &process,
         Box::new(collect),
     );
-    let faults = std::mem::take(&mut *faults.lock().unwrap_or_else(PoisonError::into_inner));
-    let report = Report::of(plan, process.counted(), faults, result.as_ref());
+    let faults = std::mem::take(&mut *lock(&faults));
+    let report = Report::of(
+        plan,
+        process.counted(),
+        &process.text,
+        faults,
+        result.as_ref(),
+    );
     let text = if plan.json {
         report.json()?
     } else {
@@ -57,6 +66,10 @@ pub fn check(plan: &CheckPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     Ok(Status::of_done(&summary))
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The width of rows is not known yet.
 const UNKNOWN: usize = usize::MAX;
 
@@ -65,6 +78,9 @@ struct Check {
     kind: Kind,
     first_input: PathBuf,
     fields: AtomicU64,
+    text: Text,
+    /// The header, or else the first record.
+    first_row: Mutex<Vec<u8>>,
     /// How many fields a row must have.
     width: AtomicUsize,
     has_cr: AtomicBool,
@@ -92,6 +108,8 @@ impl Check {
                 InputName::Path(path) => path.clone(),
             },
             fields: AtomicU64::new(0),
+            text: Text::new(plan.plan.format_name == FormatArg::Nul),
+            first_row: Mutex::new(Vec::new()),
             width: AtomicUsize::new(UNKNOWN),
             has_cr: AtomicBool::new(false),
         }
@@ -104,6 +122,7 @@ impl Check {
         Fields {
             all: rows.then(|| self.fields.load(Relaxed)),
             in_a_row: (rows && width != UNKNOWN).then_some(width),
+            first: lock(&self.first_row).clone(),
         }
     }
 
@@ -125,22 +144,30 @@ impl Check {
         let is_first = chunk.first_number() == 1 && chunk.input() == self.first_input;
         (is_first || chunk.attempt() > 0).then(|| {
             let width = first.field_count();
+            *lock(&self.first_row) = first.bytes().to_vec();
             self.width.store(width, Relaxed);
             width
         })
     }
 
-    fn rows(&self, chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
+    fn rows(
+        &self,
+        chunk: &Chunk<'_>,
+        scanned: &mut Scanned,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
         let Some(expected) = self.width_for(chunk) else {
             // `commit` sends it back when its turn has come: the run's first record is known by then.
             out.note(b"width");
             return Ok(());
         };
         let header = chunk.header().is_some();
-        let mut fields = 0;
+        self.text.look_at(chunk, scanned, false);
+        let (mut fields, mut longest) = (0, 0);
         let done = chunk.each(out, |record, _| {
             let found = record.field_count();
             fields += found as u64;
+            longest = record.bytes().len().max(longest);
             if found == expected {
                 Ok(())
             } else {
@@ -153,30 +180,49 @@ impl Check {
             }
         });
         self.fields.fetch_add(fields, Relaxed);
+        self.text.record_of(longest);
         done
     }
 }
 
 impl Process for Check {
-    type State = ();
+    type State = Scanned;
 
-    fn start(&self) -> Result<(), BoxError> {
-        Ok(())
+    fn start(&self) -> Result<Scanned, BoxError> {
+        Ok(Scanned::default())
     }
 
     fn header(&self, header: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
         self.width.store(header.field_count(), Relaxed);
+        *lock(&self.first_row) = header.bytes().to_vec();
         Ok(())
     }
 
-    fn record(&self, (): &mut (), record: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+    fn record(&self, _: &mut Scanned, record: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
         json::check(record.bytes()).map_err(|what| Wrong::Json(what).into())
     }
 
-    fn chunk(&self, state: &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
+    fn chunk(
+        &self,
+        scanned: &mut Scanned,
+        chunk: &Chunk<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        if self.kind == Kind::Rows {
+            return self.rows(chunk, scanned, out);
+        }
+        self.text.look_at(chunk, scanned, self.kind == Kind::Lines);
         match self.kind {
-            Kind::Rows => self.rows(chunk, out),
-            Kind::Json => chunk.each(out, |record, out| self.record(state, record, out)),
+            Kind::Rows => Ok(()),
+            Kind::Json => {
+                let mut longest = 0;
+                let done = chunk.each(out, |record, out| {
+                    longest = record.bytes().len().max(longest);
+                    self.record(scanned, record, out)
+                });
+                self.text.record_of(longest);
+                done
+            }
             // Records of any bytes are right, and the pipeline has counted them.
             Kind::Lines => {
                 if chunk.first_number() == 1 && starts_with_cr_lines(chunk) {
@@ -184,7 +230,11 @@ impl Process for Check {
                 }
                 Ok(())
             }
-            Kind::Other => Ok(()),
+            Kind::Other => {
+                let longest = chunk.records().map(|record| record.bytes().len()).max();
+                self.text.record_of(longest.unwrap_or(0));
+                Ok(())
+            }
         }
     }
 

@@ -11,6 +11,7 @@ pub const PROGRAM: &str = "\
 Examples:
   inorder map 'select((.dep_delay | numbers) > 60)' data/flights-sample.csv -o late.csv
   inorder cat --work fib:20 data/flights-sample.csv -o out.csv
+  inorder exec data/flights-sample.csv --header keep -- grep -v ,UA,
   inorder check data/flights-sample.csv
 
 Status:
@@ -18,6 +19,7 @@ Status:
   1  failed: no output file was made or changed
   2  what was typed can't be done
   3  done, but records were left out or set aside, or check found faults
+  126, 127  the command of exec can't be run, is not there
 
 SIGUSR1 prints a line of progress and one for each worker.";
 
@@ -70,6 +72,58 @@ jq is that of jaq, on one record at a time: input, inputs, -n and -s are refused
 several lines is brought into one by `jq -c .`. In CSV strings are written as they are, null as
 nothing, other values as JSON. Where input and output formats differ, CRLF stays, and any other
 end becomes that of the output's format.";
+
+#[cfg(unix)]
+pub const EXEC: &str = "\
+The command gets a chunk of whole records on standard input, and what it prints is that chunk's result; the results are
+joined in input order. What it says on standard error comes through in whole lines. Its status decides whether it failed,
+not whether it read all of its input; nothing of a failed attempt is in the output. A process that it leaves behind and that
+holds its output open is killed 2 s after the last output, or 10 s after the command's end.
+
+Examples:
+  Rows that a pattern does not match; the header is kept:
+    inorder exec data/flights-sample.csv --header keep -- grep -v ,UA,
+
+  grep says 1 where it finds nothing, which is no failure:
+    inorder exec data/flights-sample.csv --header keep --ok-status 0,1 -- grep ,UA,
+
+  A pipeline, by the shell:
+    inorder exec data/flights-sample.csv --header keep --shell 'grep ,UA, | cut -d, -f10,14; true'
+
+  A program that needs the header, such as a script for CSV, sees it before each chunk:
+    inorder exec data/flights-sample.csv -- awk -F, -v OFS=, '{ print $10, $14 }'
+
+  Ten records at a time, 500 a second at most, on 64 workers because the command waits:
+    inorder exec -N 10 -j 64 --rate 500/s data/flights-sample.csv --header keep -- sh -c 'sleep 0.01; cat'
+
+The header (CSV, TSV), --header:
+  both  the command sees it before each chunk and prints it each time. Before the first chunk it is run once on the header
+        alone; what it prints then is the output's header, and each result must begin with exactly these bytes.
+  keep  the command never sees it, and the output gets the input's, with what stands before it: grep, sed, tr
+  in    the command sees it and prints none, and the output gets none: counts, reports
+  none  the command never sees it, and the output gets none
+  Miller before version 6.11 prints no header where there are no rows: --header in -- mlr --csv --headerless-csv-output ...
+
+Chunks: a 64th of a regular file, at least 64 KiB and at most 4 MiB; 1 MiB of a stream. --chunk-size sets it, -N the
+records (up to 16 MiB a chunk). They are filled however slowly the input comes: for a live stream use -N 1 or --persistent.
+
+What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, head, wc. Pipe the ordered output into
+these: inorder exec in.txt -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of
+the start of the input as a whole, in 64 chunks, and of the first 32 records one by one.
+
+With --persistent a worker starts the command once and keeps it (--recycle N: for N records). It gets records as they stand,
+several ahead, and has to answer each with one record of the format --to, at once: python3 -u, jq --unbuffered, sed -u,
+grep --line-buffered, mlr --records-per-batch 1, fflush() in awk, $| = 1 in perl, else stdbuf -oL. With --header both it
+is sent the header first and answers with its header; with in it answers nothing to it. When a process dies, a new one
+gets the records that it has not answered, and no others; a record of which a process dies again, alone, has failed.
+Five deaths without one answer between them end the run.
+  inorder exec --persistent data/flights-sample.csv -- sed -u s/,UA,/,United,/
+
+Environment: INORDER_CHUNK (from 0), INORDER_RECORD (number of the first record in its input, 0 is the header),
+INORDER_INPUT (its name), INORDER_WORKER (from 0: no two commands at the same time have the same), INORDER_ATTEMPT (from 1).
+With --persistent only the last two.
+
+Status: 126 the command can't be run, 127 it is not there; else as `inorder --help` says.";
 
 pub const CHECK: &str = "\
 Examples:

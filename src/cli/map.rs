@@ -20,11 +20,9 @@ pub use plan::MapPlan;
 
 use columns::Columns;
 use filter::{Complaint, Filter};
-use inorder::Sink;
 use layout::Layout;
 use work::Map;
 
-use super::names::OutputName;
 use super::run::{self, shows_failures};
 use super::status::Status;
 use super::voice::Voice;
@@ -38,10 +36,7 @@ pub fn map(plan: &MapPlan, voice: &mut Voice) -> anyhow::Result<Status> {
             return Ok(Status::Usage);
         }
     };
-    let sink = match &plan.output {
-        OutputName::Stdout => Sink::stdout(),
-        OutputName::Path(path) => Sink::file(path),
-    };
+    let sink = plan.plan.sink(&plan.output);
     let given = plan.columns.as_ref();
     let given = given.map(|names| Layout::named(names.iter().map(String::as_bytes)));
     let columns = Columns::new(plan.output_format.clone(), plan.headed, given);

@@ -4,17 +4,18 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use inorder::{Builder, Format, Pipeline, Preamble, Source};
+use inorder::{Builder, Compress, Encoding, Format, Pipeline, Preamble, Sink, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs, ProgressArg,
-    RunArgs, ShowArgs,
+    CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
+    OutputArgs, ProgressArg, RunArgs, ShowArgs,
 };
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
+use super::units::Rate;
 use super::work::Work;
-use super::{magic, same, streams};
+use super::{same, streams};
 
 /// What every command that reads records does.
 #[derive(Debug)]
@@ -24,9 +25,15 @@ pub struct Plan {
     pub format_name: FormatArg,
     pub format: Format,
     pub limit: Option<u64>,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub map: bool,
+    pub decompress: bool,
+    pub decoder_memory: Option<usize>,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
     pub output_header: bool,
+    pub compress: Option<Compress>,
     pub failures: Failures,
     /// Where it is not the input's.
     pub output_format: Option<Format>,
@@ -39,6 +46,8 @@ pub struct Plan {
     pub stats: Option<OutputName>,
     /// The command ends with a report of its own.
     pub has_report: bool,
+    /// What was read of standard input before the run.
+    pub seen: Vec<u8>,
     /// The result goes to a terminal while the run is going on.
     pub result_on_terminal: bool,
 }
@@ -62,6 +71,7 @@ pub struct CheckPlan {
 impl CatPlan {
     pub fn new(args: CatArgs) -> anyhow::Result<CatPlan> {
         let mut plan = Plan::new("cat", FormatArg::Lines, args.input, args.run, args.show)?;
+        plan.rate = args.pace.rate;
         let output = plan.with_result(args.output, args.failures)?;
         Ok(CatPlan {
             plan,
@@ -108,9 +118,15 @@ impl Plan {
             format_name,
             format: format.header(!input.no_header),
             limit: input.limit,
+            rate: None,
             skip_lines: input.skip_lines,
             map: !input.no_mmap,
+            decompress: input.decompress == DecompressArg::Auto,
+            decoder_memory: input.decoder_memory,
+            encoding: input.encoding,
+            output_encoding: None,
             output_header: true,
+            compress: None,
             failures: Failures::default(),
             output_format: None,
             blank_lines: true,
@@ -121,6 +137,7 @@ impl Plan {
             quiet: show.quiet,
             stats: show.stats.map(OutputName::typed),
             has_report: false,
+            seen: Vec::new(),
             result_on_terminal: false,
         })
     }
@@ -133,6 +150,8 @@ impl Plan {
     ) -> anyhow::Result<OutputName> {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
+        self.output_encoding = output.output_encoding;
+        self.compress = compression(&name, output.compress, output.level)?;
         self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
@@ -165,11 +184,26 @@ impl Plan {
         if self.inputs.contains(&InputName::Stdin) {
             streams::need_input()?;
         }
-        magic::refuse_compressed(&self.inputs)
+        Ok(())
     }
 
     /// The library's pipeline for this plan, but for its observer.
     pub fn pipeline(&self) -> Builder {
+        let mut builder = self.pipeline_of_text().decompress(self.decompress);
+        if let Some(encoding) = self.encoding {
+            builder = builder.encoding(encoding);
+        }
+        if let Some(encoding) = self.output_encoding {
+            builder = builder.output_encoding(encoding);
+        }
+        if let Some(bytes) = self.decoder_memory {
+            builder = builder.decoder_memory(bytes);
+        }
+        builder
+    }
+
+    /// The same for inputs that are unpacked and decoded already.
+    pub fn pipeline_of_text(&self) -> Builder {
         let mut builder = Pipeline::builder()
             .format(self.format.clone())
             .threads(self.run.threads)
@@ -200,10 +234,30 @@ impl Plan {
         if let Some(records) = self.limit {
             builder = builder.limit(records);
         }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
+        }
         if self.map {
             builder = mapped(builder);
         }
         builder
+    }
+
+    /// Whether what the work writes is encoded.
+    pub fn encodes(&self) -> bool {
+        self.encoding.is_some() || self.output_encoding.is_some()
+    }
+
+    /// The library's sink for a result of that name.
+    pub fn sink(&self, name: &OutputName) -> Sink<'static> {
+        let sink = match name {
+            OutputName::Stdout => Sink::stdout(),
+            OutputName::Path(path) => Sink::file(path),
+        };
+        match self.compress {
+            Some(compress) => sink.compress(compress),
+            None => sink,
+        }
     }
 
     /// The library's source for this plan.
@@ -211,7 +265,8 @@ impl Plan {
         let none = Source::files(std::iter::empty::<PathBuf>());
         self.inputs.iter().fold(none, |source, input| {
             source.then(match input {
-                InputName::Stdin => Source::stdin(),
+                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
+                InputName::Stdin => Source::stdin_after(self.seen.clone()),
                 InputName::Path(path) => Source::file(path),
             })
         })
@@ -253,6 +308,44 @@ impl Dialect {
             format = format.quote(self.quote);
         }
         Some(format)
+    }
+}
+
+/// How a result of that name is compressed.
+fn compression(
+    name: &OutputName,
+    typed: CompressArg,
+    level: Option<i32>,
+) -> anyhow::Result<Option<Compress>> {
+    let compress = match typed {
+        CompressArg::None => None,
+        CompressArg::Gzip => Some(Compress::gzip()),
+        CompressArg::Zstd => Some(Compress::zstd()),
+        CompressArg::Auto => by_name(name)?,
+    };
+    match (compress, level) {
+        (Some(compress), Some(level)) => {
+            let leveled = compress.level(level);
+            Ok(Some(leveled.map_err(|error| usage(error.to_string()))?))
+        }
+        (None, Some(_)) => Err(usage(
+            "--level is for compressed output: add --compress gzip or zstd",
+        )),
+        (compress, None) => Ok(compress),
+    }
+}
+
+/// How the name of a result says that it is compressed.
+fn by_name(name: &OutputName) -> anyhow::Result<Option<Compress>> {
+    let extension = name.path().and_then(|path| path.extension());
+    let extension = extension.map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("gz" | "gzip") => Ok(Some(Compress::gzip())),
+        Some("zst" | "zstd") => Ok(Some(Compress::zstd())),
+        Some(other @ ("bz2" | "xz" | "bgz" | "bgzf")) => Err(usage(format!(
+            "{other} can't be written: only gzip and zstd can; --compress none writes plain bytes under this name"
+        ))),
+        _ => Ok(None),
     }
 }
 
@@ -309,6 +402,33 @@ pub mod tests {
             Format::tsv().quote(Some(b'"'))
         );
         assert!(cat("inorder cat -d ; a.txt -o out").is_err());
+    }
+
+    #[test]
+    fn the_name_of_the_output_decides_its_compression() {
+        let compress = |line| cat(line).map(|cat| cat.plan.compress);
+        let gzip = Some(Compress::gzip());
+        assert_eq!(compress("inorder cat a -o b.csv.GZ").unwrap(), gzip);
+        assert_eq!(
+            compress("inorder cat a -o b --compress gzip").unwrap(),
+            gzip
+        );
+        assert_eq!(
+            compress("inorder cat a -o b.gz --compress none").unwrap(),
+            None
+        );
+        assert_eq!(compress("inorder cat a.gz -o b").unwrap(), None);
+        assert_eq!(
+            compress("inorder cat a -o b.zst --level 9").unwrap(),
+            Compress::zstd().level(9).ok()
+        );
+        for line in [
+            "inorder cat a -o b.xz",
+            "inorder cat a -o b --level 3",
+            "inorder cat a -o b.gz --level 13",
+        ] {
+            assert!(compress(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Stats {
                 (Status::Done, None) => "done",
                 (Status::Done, Some(_)) => "reader_gone",
                 (Status::Faults, _) => "done_with_faults",
-                (Status::Failed | Status::Usage, _) => "failed",
+                (_, _) => "failed",
             },
             status: status.number(),
             error: error.map(|error| escape::line(&message(error))),

@@ -18,6 +18,10 @@ pub enum Status {
     Usage = 2,
     /// Done, but records were left out or set aside, or `check` found faults.
     Faults = 3,
+    /// The command of `exec` is there but can't be run.
+    NotExecutable = 126,
+    /// The command of `exec` is not there.
+    NotFound = 127,
 }
 
 impl Status {
@@ -25,6 +29,10 @@ impl Status {
     pub fn of(error: &anyhow::Error) -> Status {
         if error.is::<UsageError>() {
             return Status::Usage;
+        }
+        if let Some(CannotRun { status, .. }) = error.chain().find_map(<dyn StdError>::downcast_ref)
+        {
+            return *status;
         }
         match error.downcast_ref::<inorder::Error>() {
             Some(error) if matches!(error.kind(), ErrorKind::Config) => Status::Usage,
@@ -94,6 +102,21 @@ pub fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
+/// The command of `exec` can't be run.
+#[derive(Debug)]
+pub struct CannotRun {
+    pub status: Status,
+    pub message: String,
+}
+
+impl fmt::Display for CannotRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for CannotRun {}
+
 /// The program's own text could not be written to standard output.
 #[derive(Debug)]
 pub struct StdoutError(pub io::Error);
@@ -116,9 +139,16 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let numbers =
-            [Status::Done, Status::Failed, Status::Usage, Status::Faults].map(Status::number);
-        assert_eq!(numbers, [0, 1, 2, 3]);
+        let numbers = [
+            Status::Done,
+            Status::Failed,
+            Status::Usage,
+            Status::Faults,
+            Status::NotExecutable,
+            Status::NotFound,
+        ]
+        .map(Status::number);
+        assert_eq!(numbers, [0, 1, 2, 3, 126, 127]);
     }
 
     #[test]

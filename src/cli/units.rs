@@ -1,5 +1,6 @@
 //! Sizes, durations and single characters as they are typed; numbers as they are shown.
 
+use inorder::Encoding;
 use std::time::Duration;
 
 use indicatif::HumanCount;
@@ -48,6 +49,33 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(nanos as u64))
 }
 
+/// So many records in so much time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    pub records: u64,
+    pub per: Duration,
+}
+
+/// A rate: `500/s`, `30/m`.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    let help =
+        || "a rate is a number of records a second or a minute, such as 500/s or 30/m".to_string();
+    let (number, unit) = text.trim().split_once('/').ok_or_else(help)?;
+    let seconds = match unit.trim() {
+        "s" => 1,
+        "m" => 60,
+        _ => return Err(help()),
+    };
+    let records = number.trim().parse().map_err(|_| help())?;
+    if records == 0 {
+        return Err(help());
+    }
+    Ok(Rate {
+        records,
+        per: Duration::from_secs(seconds),
+    })
+}
+
 /// One ASCII character of a dialect: itself, `tab`, or an escape (`\t`, `\\`, `\x01`).
 pub fn character(text: &str) -> Result<u8, String> {
     let help = || {
@@ -90,6 +118,15 @@ pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
+/// A label of the WHATWG Encoding Standard.
+pub fn encoding(label: &str) -> Result<Encoding, String> {
+    Encoding::for_label(label).ok_or_else(|| {
+        "no label of the WHATWG Encoding Standard; utf-8, utf-16le, utf-16be, windows-1252, iso-8859-2, shift_jis, \
+         gb18030 are some"
+            .to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +136,21 @@ mod tests {
         assert_eq!(counted(0, "fault"), "0 faults");
         assert_eq!(counted(1, "fault"), "1 fault");
         assert_eq!(counted(1_234_567, "fault"), "1,234,567 faults");
+    }
+
+    #[test]
+    fn rates() {
+        let of = |records, seconds| {
+            Ok(Rate {
+                records,
+                per: Duration::from_secs(seconds),
+            })
+        };
+        assert_eq!(rate("500/s"), of(500, 1));
+        assert_eq!(rate(" 30 / m"), of(30, 60));
+        for wrong in ["500", "0/s", "-1/s", "1.5/s", "5/h", "/s", ""] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

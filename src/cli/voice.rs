@@ -4,6 +4,8 @@
 //! nobody waits for that thread longer than a moment: if it is stuck in a write it is left behind.
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -17,16 +19,28 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The program's voice.
 #[derive(Debug)]
 pub struct Voice {
-    sender: Sender<Say>,
+    speaker: Speaker,
     stuck: bool,
 }
 
 /// A sender of lines that can be handed around.
 #[derive(Debug, Clone)]
-pub struct Speaker(Sender<Say>);
+pub struct Speaker {
+    sender: Sender<Say>,
+    /// Bytes of others that are not yet written. Only commands say anything.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    waiting: Arc<AtomicUsize>,
+}
+
+/// So many bytes of others may wait to be written; then no more should be taken from them.
+#[cfg(unix)]
+const MOST_WAITING: usize = 1 << 20;
 
 enum Say {
     Line(String),
+    /// What others have said, as it stands.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Others(Vec<u8>),
     Show(Box<Ticker>),
     Hide(Sender<()>),
 }
@@ -39,34 +53,39 @@ impl Voice {
 
     fn on(stderr: Box<dyn Write + Send>) -> Voice {
         let (sender, receiver) = mpsc::channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let speaker = Speaker {
+            sender,
+            waiting: Arc::clone(&waiting),
+        };
         // Without a thread the lines are said by the caller.
         let _ = thread::Builder::new()
             .name("stderr".to_string())
-            .spawn(move || speak(&receiver, stderr));
+            .spawn(move || speak(&receiver, &waiting, stderr));
         Voice {
-            sender,
+            speaker,
             stuck: false,
         }
     }
 
     /// One line, after the program's name.
     pub fn line(&self, text: &str) {
-        self.speaker().line(text);
+        self.speaker.line(text);
     }
 
     pub fn speaker(&self) -> Speaker {
-        Speaker(self.sender.clone())
+        self.speaker.clone()
     }
 
     /// Shows a run's progress from now on.
     pub fn show(&self, ticker: Ticker) {
-        let _ = self.sender.send(Say::Show(Box::new(ticker)));
+        let _ = self.speaker.sender.send(Say::Show(Box::new(ticker)));
     }
 
     /// Ends the display of progress and waits until all that was said is written, but not for long.
     pub fn settle(&mut self) {
         let (done, written) = mpsc::channel();
-        let sent = self.sender.send(Say::Hide(done)).is_ok();
+        let sent = self.speaker.sender.send(Say::Hide(done)).is_ok();
         if sent && !self.stuck {
             self.stuck = written.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
         }
@@ -85,9 +104,25 @@ impl Speaker {
     }
 
     fn say(&self, line: String) {
-        if let Err(mpsc::SendError(Say::Line(line))) = self.0.send(Say::Line(line)) {
+        if let Err(mpsc::SendError(Say::Line(line))) = self.sender.send(Say::Line(line)) {
             let _ = io::stderr().write_all(line.as_bytes());
         }
+    }
+
+    /// Whole lines that others have said, as they stand.
+    #[cfg(unix)]
+    pub fn others(&self, lines: Vec<u8>) {
+        self.waiting.fetch_add(lines.len(), Ordering::Relaxed);
+        if let Err(mpsc::SendError(Say::Others(lines))) = self.sender.send(Say::Others(lines)) {
+            self.waiting.fetch_sub(lines.len(), Ordering::Relaxed);
+            let _ = io::stderr().write_all(&lines);
+        }
+    }
+
+    /// Whether so much waits to be written that others should be left to wait.
+    #[cfg(unix)]
+    pub fn is_behind(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > MOST_WAITING
     }
 }
 
@@ -98,7 +133,7 @@ impl std::fmt::Debug for Say {
 }
 
 /// The thread: says what it is told, and looks at the run's figures in between.
-fn speak(receiver: &Receiver<Say>, mut stderr: Box<dyn Write + Send>) {
+fn speak(receiver: &Receiver<Say>, waiting: &AtomicUsize, mut stderr: Box<dyn Write + Send>) {
     let mut ticker: Option<Box<Ticker>> = None;
     loop {
         let told = match &ticker {
@@ -107,9 +142,16 @@ fn speak(receiver: &Receiver<Say>, mut stderr: Box<dyn Write + Send>) {
         };
         match told {
             Ok(Say::Line(line)) => match &ticker {
-                Some(ticker) => ticker.aside(|| write(&mut *stderr, &line)),
-                None => write(&mut *stderr, &line),
+                Some(ticker) => ticker.aside(|| write(&mut *stderr, line.as_bytes())),
+                None => write(&mut *stderr, line.as_bytes()),
             },
+            Ok(Say::Others(lines)) => {
+                match &ticker {
+                    Some(ticker) => ticker.aside(|| write(&mut *stderr, &lines)),
+                    None => write(&mut *stderr, &lines),
+                }
+                waiting.fetch_sub(lines.len(), Ordering::Relaxed);
+            }
             Ok(Say::Show(new)) => ticker = Some(new),
             Ok(Say::Hide(done)) => {
                 if let Some(ticker) = ticker.take() {
@@ -121,7 +163,7 @@ fn speak(receiver: &Receiver<Say>, mut stderr: Box<dyn Write + Send>) {
                 if let Some(ticker) = &mut ticker
                     && let Some(line) = ticker.tick()
                 {
-                    ticker.aside(|| write(&mut *stderr, &format!("inorder: {line}\n")));
+                    ticker.aside(|| write(&mut *stderr, format!("inorder: {line}\n").as_bytes()));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -130,15 +172,15 @@ fn speak(receiver: &Receiver<Say>, mut stderr: Box<dyn Write + Send>) {
 }
 
 /// In one call, so that lines of several programs on one terminal stay whole. Nothing can be done about an error.
-fn write(stderr: &mut dyn Write, line: &str) {
-    let _ = stderr.write_all(line.as_bytes());
+fn write(stderr: &mut dyn Write, lines: &[u8]) {
+    let _ = stderr.write_all(lines);
     let _ = stderr.flush();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
     use std::time::Instant;
 
     #[derive(Clone, Default)]

@@ -1,5 +1,6 @@
 //! A run of whole records: the unit of work.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use crate::control::Control;
 use crate::error::BoxError;
 use crate::format::Framing;
 use crate::frame::spans::{Span, Spans};
-use crate::input::{Bytes, Watch};
+use crate::input::{Bytes, Grown, InputError, Malformed, Watch};
 use crate::process::ChunkError;
 use crate::record::{Header, Record};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
+use crate::text::{Encoding, Transcoder};
 
 /// A chunk as the reader cut it.
 #[derive(Debug, Clone)]
@@ -30,10 +32,14 @@ pub(crate) struct Place {
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
+    /// Chunks before it.
+    pub seq: u64,
     /// How many bytes at its end the input lacks.
     pub added: usize,
     /// Where the quote stands that the end of the input left open; its record is the last one.
     pub unclosed: Option<usize>,
+    /// Where bytes meant nothing in the input's encoding.
+    pub malformed: Vec<Malformed>,
     /// How often the ordered stage has sent the chunk back.
     pub attempt: u32,
 }
@@ -49,10 +55,27 @@ pub(crate) struct InputInfo {
     pub preamble: Vec<u8>,
     /// LF bytes in the preamble and the header.
     pub top_lines: u64,
-    pub watch: Option<Mutex<Watch>>,
+    /// Of its text, which was decoded.
+    pub encoding: Option<Encoding>,
+    /// Something worth knowing about the input.
+    pub note: Option<String>,
+    /// `None`: it can't be looked at, or needs not be any more.
+    pub watch: Mutex<Option<Watch>>,
 }
 
 impl InputInfo {
+    pub fn is_watched(&self) -> bool {
+        lock(&self.watch).is_some()
+    }
+
+    /// Whether the input is still what it was: see [`Watch::check`].
+    pub fn check(&self, tail: &[u8], end: u64) -> Result<Option<Grown>, InputError> {
+        let mut watch = lock(&self.watch);
+        watch
+            .as_mut()
+            .map_or(Ok(None), |watch| watch.check(tail, end))
+    }
+
     /// Bytes before the first chunk.
     pub fn top_bytes(&self) -> u64 {
         let header = self.header.as_ref().map_or(0, |header| header.raw().len());
@@ -64,6 +87,28 @@ impl Framed {
     /// The bytes that the input has.
     pub fn own_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.place.added]
+    }
+
+    /// The bytes that a part of the chunk has in the source: decoded text is encoded again, what was malformed is as it was.
+    pub fn source(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let text = &self.bytes[range.clone()];
+        let Some(encoding) = self.place.input.encoding else {
+            return Cow::Borrowed(text);
+        };
+        let mut transcoder = Transcoder::new(encoding);
+        let (mut source, mut done) = (Vec::new(), range.start);
+        for malformed in &self.place.malformed {
+            let at = (malformed.at - self.place.offset) as usize;
+            if range.contains(&at) {
+                transcoder.push(&self.bytes[done..at], &mut source);
+                source.extend_from_slice(malformed.bytes());
+                done = at + char::REPLACEMENT_CHARACTER.len_utf8();
+            }
+        }
+        transcoder.push(&self.bytes[done..range.end], &mut source);
+        // Decoded text can be encoded.
+        let _ = transcoder.settle(&mut source);
+        Cow::Owned(source)
     }
 
     /// The whole chunk, for the work.
@@ -108,6 +153,11 @@ impl<'c> Chunk<'c> {
         self.framed.place.input.framing.ends(self.bytes())
     }
 
+    /// The sequence number of the chunk (of the whole one, if this is a part), from 0.
+    pub fn seq(&self) -> u64 {
+        self.framed.place.seq
+    }
+
     /// The number of the first record in its input, from 1.
     pub fn first_number(&self) -> u64 {
         self.first + 1
@@ -132,6 +182,12 @@ impl<'c> Chunk<'c> {
             .map(|header| header.as_record(&input.name))
     }
 
+    /// What stands in the input before its header, or before its first record where there is none: a UTF-8 byte order mark, skipped
+    /// and blank lines.
+    pub fn preamble(&self) -> &'c [u8] {
+        &self.framed.place.input.preamble
+    }
+
     /// The input's name: its path, or `<stdin>`, `<reader>`, `<bytes>`.
     pub fn input(&self) -> &'c Path {
         &self.framed.place.input.name
@@ -141,6 +197,24 @@ impl<'c> Chunk<'c> {
     /// how often that record, the first, was tried.
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Whether the run is stopping: then work that takes long should return [`ChunkError::Stopped`]. [`each`](Chunk::each) asks
+    /// before every record.
+    pub fn is_stopping(&self) -> bool {
+        self.control.is_stopped()
+    }
+
+    /// What should end a wait of the work, so that a run which stops need not wait for it.
+    ///
+    /// # Errors
+    /// If there are no descriptors left.
+    #[cfg(unix)]
+    pub fn interrupts(&self) -> std::io::Result<Interrupts<'c>> {
+        Ok(Interrupts {
+            stop: self.control.stopped.readable()?,
+            output: self.control.waker.watched(),
+        })
     }
 
     /// Calls `work` for each record in turn, passes on blank lines (where the run keeps them), and sees to it that what a
@@ -153,6 +227,21 @@ impl<'c> Chunk<'c> {
     where
         W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), BoxError>,
     {
+        self.try_each(out, |record, out| {
+            work(record, out).map_err(ChunkError::Whole)
+        })
+    }
+
+    /// As [`each`](Chunk::each), for work that can also end in its middle because the run is stopping, or give the run up.
+    ///
+    /// # Errors
+    /// [`ChunkError::Record`] where `work` returns [`ChunkError::Whole`] or [`ChunkError::Record`] (whose index does not matter);
+    /// else what it returns. What the record wrote is taken back.
+    #[inline]
+    pub fn try_each<W>(&self, out: &mut Buffer, mut work: W) -> Result<(), ChunkError>
+    where
+        W: FnMut(&Record<'_>, &mut Buffer) -> Result<(), ChunkError>,
+    {
         let mut done = self.range.start;
         for (span, index) in self.spans().zip(0..) {
             if self.control.is_stopped() {
@@ -163,7 +252,20 @@ impl<'c> Chunk<'c> {
             out.gap(done..place.start);
             done = place.end;
             out.begin(index, place, record.end());
-            work(&record, out).map_err(|error| ChunkError::Record(index, error))?;
+            let worked = work(&record, out);
+            let worked = worked.and_then(|()| out.settle_text().map_err(ChunkError::Whole));
+            if let Err(error) = worked {
+                return Err(match error {
+                    ChunkError::Whole(error) | ChunkError::Record(_, error) => {
+                        ChunkError::Record(index, error)
+                    }
+                    ChunkError::Stopped => {
+                        out.forget(index);
+                        ChunkError::Stopped
+                    }
+                    fatal @ ChunkError::Fatal(_) => fatal,
+                });
+            }
         }
         out.end();
         out.gap(done..self.range.end);
@@ -209,6 +311,19 @@ impl<'c> Chunk<'c> {
             ..self.clone()
         }
     }
+}
+
+/// Descriptors for work that waits in `poll`, beside those that it waits for. If one of them reports anything, the work should
+/// return [`ChunkError::Stopped`]. See [`Chunk::interrupts`].
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Interrupts<'c> {
+    /// Becomes readable when the run is stopping, and stays so. Nothing is to be read from it.
+    pub stop: std::os::fd::BorrowedFd<'c>,
+    /// The output, where it is a pipe or a socket, to be polled for no event: it reports an error or a hang-up when nobody can
+    /// read it any more.
+    pub output: Option<std::os::fd::BorrowedFd<'c>>,
 }
 
 impl std::fmt::Debug for Chunk<'_> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::TooLong;
 use crate::error::BoxError;
-use crate::input::InputError;
+use crate::input::{InputError, Malformed};
 
 /// Why no more chunks come, with the place.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub(crate) enum Reason {
     /// The record at this offset is too long.
     TooLong(TooLong),
     HeaderUnclosed,
+    HeaderMalformed(Malformed),
     HeaderDiffers {
         first: Arc<Path>,
     },

@@ -151,7 +151,11 @@ impl Reader<'_, '_> {
                 self.at_end = true;
                 Ok(())
             }
-            Err(error) => Err((self.input.offset() + have as u64, error.into())),
+            Err(error) => {
+                // What came before the error is in the front.
+                let read = self.input.front().len() as u64;
+                Err((self.input.offset() + read, error.into()))
+            }
         }
     }
 

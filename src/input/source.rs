@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ahead::Ahead;
+use super::decode::Compression;
 use super::regular::{Regular, State};
 
 /// Where records come from: files, standard input, a reader, or bytes at hand.
@@ -41,6 +43,13 @@ impl<'a> Source<'a> {
         Source::of(Origin::Stdin)
     }
 
+    /// Standard input, of which these bytes were read before: they come first. For programs that have to look at the beginning of
+    /// a stream. The rest is read as a stream, also where it is a regular file.
+    /// Nothing else may be left in the buffer of [`std::io::stdin`].
+    pub fn stdin_after(bytes: Vec<u8>) -> Source<'a> {
+        Source::of(Origin::StdinAfter(bytes))
+    }
+
     /// A reader, read on a thread of its own. A `read` that waits can't be interrupted: a run that is stopped
     /// waits for it to return.
     pub fn reader(reader: impl Read + Send + 'a) -> Source<'a> {
@@ -74,6 +83,21 @@ impl<'a> Source<'a> {
         Source { origins }
     }
 
+    /// Whether one of these inputs is a compressed file.
+    pub(crate) fn are_compressed(&self, which: std::ops::Range<usize>) -> bool {
+        let mut some = self.origins.iter().skip(which.start).take(which.len());
+        some.any(|origin| matches!(origin, Origin::Path(_)) && origin.is_compressed())
+    }
+
+    /// How many bytes there are to read, if that is known: all inputs are regular files with something in them, or bytes at hand, and,
+    /// where they are to be [`unpacked`](crate::Builder::decompress), none is compressed.
+    pub fn size(&self, unpacked: bool) -> Option<u64> {
+        self.origins
+            .iter()
+            .map(|origin| origin.size(unpacked))
+            .sum()
+    }
+
     /// The inputs, in order.
     pub(crate) fn inputs(self) -> Vec<Origin<'a>> {
         self.origins
@@ -91,8 +115,12 @@ impl fmt::Debug for Source<'_> {
 pub(crate) enum Origin<'a> {
     Path(PathBuf),
     Stdin,
+    /// With what was read of it before.
+    StdinAfter(Vec<u8>),
     Reader(Box<dyn Read + Send + 'a>),
     Bytes(&'a [u8]),
+    /// A compressed file that is being unpacked.
+    Ahead(Box<Ahead>),
 }
 
 /// An open input, sorted by how it can be read.
@@ -101,16 +129,21 @@ pub(super) enum Opened<'a> {
     Regular(Regular),
     /// Read in sequence until it ends: a pipe, a device, a file of unknown length.
     Stream(File),
+    /// As `Stream`, after these bytes.
+    #[cfg(unix)]
+    StreamAfter(Vec<u8>, File),
     Reader(Box<dyn Read + Send + 'a>),
     Slice(&'a [u8]),
+    Ahead(Box<Ahead>),
 }
 
 impl<'a> Origin<'a> {
     /// The name for messages: the path, or a word in angle brackets.
     pub fn name(&self) -> Arc<Path> {
         match self {
+            Origin::Ahead(ahead) => return ahead.name(),
             Origin::Path(path) => path.as_path(),
-            Origin::Stdin => Path::new("<stdin>"),
+            Origin::Stdin | Origin::StdinAfter(_) => Path::new("<stdin>"),
             Origin::Reader(_) => Path::new("<reader>"),
             Origin::Bytes(_) => Path::new("<bytes>"),
         }
@@ -128,14 +161,50 @@ impl<'a> Origin<'a> {
                 }
             }
             #[cfg(unix)]
-            Origin::Stdin => {
+            Origin::Stdin | Origin::StdinAfter(_) => {
                 no_directory(stdin()?.metadata()?)?;
             }
             #[cfg(not(unix))]
-            Origin::Stdin => {}
-            Origin::Reader(_) | Origin::Bytes(_) => {}
+            Origin::Stdin | Origin::StdinAfter(_) => {}
+            Origin::Reader(_) | Origin::Bytes(_) | Origin::Ahead(_) => {}
         }
         Ok(())
+    }
+
+    /// How many bytes there are to read, if that is known.
+    pub fn size(&self, unpacked: bool) -> Option<u64> {
+        if unpacked && self.is_compressed() {
+            return None;
+        }
+        match self {
+            Origin::Path(path) => {
+                let data = path.metadata().ok()?;
+                (data.is_file() && data.len() > 0).then_some(data.len())
+            }
+            Origin::Bytes(bytes) => Some(bytes.len() as u64),
+            Origin::Stdin | Origin::StdinAfter(_) | Origin::Reader(_) | Origin::Ahead(_) => None,
+        }
+    }
+
+    /// Whether the input, as far as that can be told without taking anything from it, is compressed.
+    pub fn is_compressed(&self) -> bool {
+        let mut start = Vec::new();
+        let start = match self {
+            Origin::Path(path) if path.metadata().is_ok_and(|data| data.is_file()) => {
+                let read = File::open(path).and_then(|file| {
+                    file.take(Compression::LONGEST as u64)
+                        .read_to_end(&mut start)
+                });
+                match read {
+                    Ok(_) => start.as_slice(),
+                    Err(_) => &[],
+                }
+            }
+            Origin::Bytes(bytes) => bytes,
+            Origin::StdinAfter(bytes) => bytes,
+            Origin::Path(_) | Origin::Stdin | Origin::Reader(_) | Origin::Ahead(_) => &[],
+        };
+        Compression::of_start(start).is_some()
     }
 
     pub(super) fn open(self) -> io::Result<Opened<'a>> {
@@ -145,8 +214,15 @@ impl<'a> Origin<'a> {
             Origin::Stdin => sort(stdin()?),
             #[cfg(not(unix))]
             Origin::Stdin => Ok(Opened::Reader(Box::new(io::stdin()))),
+            #[cfg(unix)]
+            Origin::StdinAfter(bytes) => Ok(Opened::StreamAfter(bytes, stdin()?)),
+            #[cfg(not(unix))]
+            Origin::StdinAfter(bytes) => Ok(Opened::Reader(Box::new(
+                io::Cursor::new(bytes).chain(io::stdin()),
+            ))),
             Origin::Reader(reader) => Ok(Opened::Reader(reader)),
             Origin::Bytes(bytes) => Ok(Opened::Slice(bytes)),
+            Origin::Ahead(ahead) => Ok(Opened::Ahead(ahead)),
         }
     }
 }

@@ -1,18 +1,17 @@
-//! Reads into a buffer: pipes, devices, readers, and files that are not mapped.
+//! Reads into a buffer: pipes, devices, readers, files that are not mapped, and what a decoder makes of them.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::bytes::Bytes;
+use super::decode::Compression;
 use super::recycler::Recycler;
-use super::regular::Regular;
+use super::tap::Tap;
 use super::waker::Waker;
 use super::{InputError, More};
 
 /// An input that is read in sequence. Its front is a range of the one buffer it owns.
 pub(super) struct Stream<'a> {
-    feed: Feed<'a>,
+    tap: Box<dyn Tap + 'a>,
     buffer: Vec<u8>,
     /// The front is `buffer[start..filled]`.
     start: usize,
@@ -23,60 +22,37 @@ pub(super) struct Stream<'a> {
     ended: bool,
     /// Bytes have come in that were not there when `Drained` was last said.
     fresh: bool,
-    /// A reader's last read brought less than asked.
-    short: bool,
     block: usize,
     recycler: Arc<Recycler>,
     waker: Waker,
 }
 
-/// Where the bytes come from.
-pub(super) enum Feed<'a> {
-    /// Positioned reads, up to the length at the start.
-    Regular(Regular),
-    /// Waited for together with the waker.
-    File(Arc<File>),
-    Reader(Box<dyn Read + Send + 'a>),
-    Slice(&'a [u8]),
-}
-
-impl Feed<'_> {
-    /// A pipe is made larger where the system allows it, so that writer and reader wake each other less often.
-    pub fn pipe(file: File) -> Self {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
-            const SIZE: usize = 1 << 20;
-            if fcntl_getpipe_size(&file).is_ok_and(|size| size < SIZE) {
-                let _ = fcntl_setpipe_size(&file, SIZE);
-            }
-        }
-        Feed::File(Arc::new(file))
-    }
-}
-
 impl<'a> Stream<'a> {
     /// Goes on at `offset`. The buffer is made by the first read.
     pub fn new(
-        feed: Feed<'a>,
+        tap: Box<dyn Tap + 'a>,
         offset: u64,
         block: usize,
         recycler: Arc<Recycler>,
         waker: Waker,
     ) -> Stream<'a> {
         Stream {
-            feed,
+            tap,
             buffer: Vec::new(),
             start: 0,
             filled: 0,
             offset,
             ended: false,
             fresh: false,
-            short: false,
             block: block.max(1),
             recycler,
             waker,
         }
+    }
+
+    /// See [`Tap::settle`].
+    pub fn settle(&mut self) -> Result<Option<Compression>, InputError> {
+        self.tap.settle()
     }
 
     pub fn front(&self) -> &[u8] {
@@ -98,29 +74,12 @@ impl<'a> Stream<'a> {
             if self.waker.is_woken() {
                 return Err(InputError::Stopped);
             }
-            if self.wait()? {
+            if self.tap.wait(self.fresh && self.start < self.filled)? {
                 self.fresh = false;
                 return Ok(More::Drained);
             }
             self.make_room(want);
             self.read()?;
-        }
-    }
-
-    /// Returns when the next read does not wait (but for readers), or `true` if it would and there are bytes at
-    /// hand that could be processed meanwhile.
-    fn wait(&mut self) -> Result<bool, InputError> {
-        let flushable = self.fresh && self.start < self.filled;
-        match &self.feed {
-            Feed::Regular(_) | Feed::Slice(_) => Ok(false),
-            Feed::Reader(_) => Ok(flushable && std::mem::take(&mut self.short)),
-            #[cfg(unix)]
-            Feed::File(file) => {
-                use std::os::fd::AsFd;
-                Ok(!self.waker.readable(file.as_fd(), !flushable)?)
-            }
-            #[cfg(not(unix))]
-            Feed::File(_) => Ok(flushable && std::mem::take(&mut self.short)),
         }
     }
 
@@ -150,45 +109,10 @@ impl<'a> Stream<'a> {
 
     /// One read into the rest of the buffer.
     fn read(&mut self) -> Result<(), InputError> {
-        let at = self.offset + self.front().len() as u64;
-        let rest = &mut self.buffer[self.filled..];
-        let asked = rest.len();
-        let got = match &mut self.feed {
-            Feed::Regular(regular) => {
-                let left = regular.size() - at;
-                let asked = left.min(rest.len() as u64) as usize;
-                let n = regular.read_at(&mut rest[..asked], at)?;
-                if n == 0 {
-                    ended_early(regular)?;
-                }
-                self.ended = n as u64 == left;
-                Ok(n)
-            }
-            Feed::File(file) => Read::read(&mut &**file, rest),
-            Feed::Reader(reader) => reader.read(rest),
-            Feed::Slice(bytes) => bytes.read(rest),
-        };
-        let n = match got {
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            // Someone else was faster, or made the descriptor non-blocking: it is waited for again.
-            Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock
-                    && matches!(self.feed, Feed::File(_)) =>
-            {
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if n > asked {
-            return Err(
-                io::Error::other("a reader says it read more than there was room for").into(),
-            );
-        }
-        self.ended |= n == 0;
-        self.filled += n;
-        self.fresh |= n > 0;
-        self.short = n < asked;
+        let got = self.tap.read(&mut self.buffer[self.filled..])?;
+        self.ended |= got.ended;
+        self.filled += got.bytes;
+        self.fresh |= got.bytes > 0;
         Ok(())
     }
 
@@ -223,19 +147,4 @@ impl<'a> Stream<'a> {
         self.filled = len;
         Bytes::owned(taken, cut, &self.recycler)
     }
-}
-
-/// A file that ends before the length it had is an error, unless that length never was the truth: files in `/sys` are
-/// all 4096 bytes long.
-fn ended_early(regular: &Regular) -> Result<(), InputError> {
-    let now = regular.state()?;
-    let from = regular.start.length;
-    if now.length < from {
-        let to = now.length;
-        return Err(InputError::Shrank { from, to });
-    }
-    if now != regular.start {
-        return Err(InputError::Modified);
-    }
-    Ok(())
 }

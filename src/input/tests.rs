@@ -19,6 +19,8 @@ const MAPPED: OpenOptions = OpenOptions {
     map: true,
     window: 16 << 20,
     block: 1 << 20,
+    decoder: None,
+    encoding: None,
 };
 const READ: OpenOptions = OpenOptions {
     map: false,
@@ -122,12 +124,12 @@ proptest! {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&whole).unwrap();
         for map in [true, false] {
-            let options = OpenOptions { map, window, block };
+            let options = OpenOptions { map, window, block, decoder: None, encoding: None };
             let mut input = open_path(file.path(), &options);
             prop_assert_eq!(input.size(), (len > 0).then_some(len as u64));
             follow(&mut input, &whole, &pattern);
         }
-        let options = OpenOptions { map: false, window, block };
+        let options = OpenOptions { map: false, window, block, decoder: None, encoding: None };
         follow(&mut open(Origin::Bytes(&whole), &options), &whole, &pattern);
         let slow = Slow(&whole, once, false);
         follow(&mut open(Origin::Reader(Box::new(slow)), &options), &whole, &pattern);

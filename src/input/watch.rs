@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::InputError;
 use super::regular::{Regular, State};
+use crate::sync::{Mutex, lock};
 
 /// How many bytes are compared at either end.
 const COMPARED: usize = 4096;
@@ -18,6 +19,26 @@ pub(crate) struct Watch {
     regular: Regular,
     first: Arc<[u8]>,
     seen: State,
+    /// Of a file that is decoded: the end of what was read, which is not what was processed.
+    tail: Option<Tail>,
+}
+
+/// The end of what was read of a file, up to 4 KiB, and its place. Clones belong together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail(Arc<Mutex<(Vec<u8>, u64)>>);
+
+impl Tail {
+    /// These bytes were read, and they end there.
+    pub fn note(&self, bytes: &[u8], end: u64) {
+        if bytes.is_empty() {
+            return;
+        }
+        let mut tail = lock(&self.0);
+        tail.0.clear();
+        let from = bytes.len().saturating_sub(COMPARED);
+        tail.0.extend_from_slice(&bytes[from..]);
+        tail.1 = end;
+    }
 }
 
 /// The file is longer than what is processed.
@@ -39,7 +60,18 @@ impl Watch {
             first: first.into(),
             seen: regular.start,
             regular,
+            tail: None,
         })
+    }
+
+    /// The first bytes, up to 4 KiB.
+    pub(super) fn first(&self) -> &[u8] {
+        &self.first
+    }
+
+    /// The file's bytes are not those that are processed: where its reader notes how far it is.
+    pub(super) fn decoded(&mut self) -> Tail {
+        self.tail.get_or_insert_default().clone()
     }
 
     /// How many bytes are processed.
@@ -67,6 +99,11 @@ impl Watch {
         if now.length == from || now.length < self.seen.length {
             return Err(InputError::Modified);
         }
+        let read = self.tail.as_ref().map(|tail| lock(&tail.0).clone());
+        let (tail, tail_end) = match &read {
+            Some((read, end)) => (read.as_slice(), *end),
+            None => (tail, tail_end),
+        };
         let tail = &tail[tail.len().saturating_sub(COMPARED)..];
         let tail_at = tail_end.saturating_sub(tail.len() as u64);
         if !self.still_has(&self.first, 0)? || !self.still_has(tail, tail_at)? {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::pack::Compress;
+
 /// Where the result of a run goes.
 ///
 /// ```
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 /// ```
 pub struct Sink<'a> {
     goal: Goal<'a>,
+    compress: Option<Compress>,
 }
 
 /// The cases of a [`Sink`].
@@ -35,28 +38,52 @@ impl<'a> Sink<'a> {
     /// cannot be replaced is written directly: a device, a FIFO, a socket, and an open descriptor such as
     /// `/dev/stdout` or `/dev/fd/3`. Opening a FIFO waits until somebody reads it.
     pub fn file(path: impl Into<PathBuf>) -> Sink<'a> {
-        Sink {
-            goal: Goal::File(path.into()),
-        }
+        Sink::of(Goal::File(path.into()))
     }
 
     /// Standard output, written without the standard library's line buffering.
     pub fn stdout() -> Sink<'a> {
-        Sink { goal: Goal::Stdout }
+        Sink::of(Goal::Stdout)
     }
 
     /// Any writer; it is flushed when the run has succeeded.
     pub fn writer(writer: impl Write + Send + 'a) -> Sink<'a> {
-        Sink {
-            goal: Goal::Writer(Box::new(writer)),
-        }
+        Sink::of(Goal::Writer(Box::new(writer)))
     }
 
     /// Nowhere: for work whose result is not in the bytes that it writes.
     pub fn discard() -> Sink<'a> {
+        Sink::of(Goal::Discard)
+    }
+
+    /// Compresses what is written, on the run's threads.
+    ///
+    /// Each MiB of the output becomes a gzip member or a zstd frame of its own, which are to be read as one: what comes out
+    /// depends on the output and the level alone, not on threads, chunks or timing. A live stream is therefore handed on a MiB
+    /// at a time. An empty output is one empty member or frame.
+    ///
+    /// ```
+    /// # #[cfg(feature = "gzip")] {
+    /// use inorder::{Compress, Sink};
+    /// let sink = Sink::file("result.csv.gz").compress(Compress::gzip());
+    /// # }
+    /// ```
+    #[cfg(any(feature = "gzip", feature = "zstd"))]
+    #[must_use]
+    pub fn compress(mut self, compress: Compress) -> Sink<'a> {
+        self.compress = Some(compress);
+        self
+    }
+
+    fn of(goal: Goal<'a>) -> Sink<'a> {
         Sink {
-            goal: Goal::Discard,
+            goal,
+            compress: None,
         }
+    }
+
+    pub(crate) fn compression(&self) -> Option<Compress> {
+        self.compress
     }
 
     /// The path, or a word in angle brackets, for messages.

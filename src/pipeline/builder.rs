@@ -1,15 +1,18 @@
 //! The settings of a run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Pipeline;
 use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Dialect, Format};
+use crate::frame::Rate;
 use crate::output::Rejects;
 use crate::pool::Policy;
 use crate::progress::Observer;
 use crate::retry::Retry;
+use crate::text::Encoding;
 
 /// What happens when a record fails.
 #[derive(Debug, Clone, Default)]
@@ -80,6 +83,7 @@ pub(crate) struct Settings {
     pub chunk_records: u64,
     pub max_record_size: usize,
     pub limit: u64,
+    pub rate: Option<Rate>,
     pub skip_lines: u64,
     pub output_header: bool,
     pub blank_lines: bool,
@@ -90,6 +94,13 @@ pub(crate) struct Settings {
     pub retry: Retry,
     pub sequential: bool,
     pub memory_map: bool,
+    pub encoding: Option<Encoding>,
+    pub output_encoding: Option<Encoding>,
+    pub decompress: bool,
+    pub decoder_memory: usize,
+    /// Inputs that are unpacked ahead of their turn, and the bytes of each: known when a run begins.
+    pub ahead: usize,
+    pub ahead_room: usize,
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -106,6 +117,7 @@ impl Default for Builder {
                 chunk_records: u64::MAX,
                 max_record_size: 16 << 20,
                 limit: u64::MAX,
+                rate: None,
                 skip_lines: 0,
                 output_header: true,
                 blank_lines: true,
@@ -116,6 +128,12 @@ impl Default for Builder {
                 retry: Retry::default(),
                 sequential: false,
                 memory_map: false,
+                encoding: None,
+                output_encoding: None,
+                decompress: false,
+                decoder_memory: 128 << 20,
+                ahead: 0,
+                ahead_room: 0,
                 observer: None,
             },
         }
@@ -183,6 +201,20 @@ impl Builder {
         self
     }
 
+    /// At most `records` records are given out in the time `per`, evenly: a chunk follows the one before when that one's records are
+    /// accounted for, and holds no more of them than a second's. Default: as fast as there is room.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let builder = inorder::Pipeline::builder().chunk_records(1).rate(500, Duration::from_secs(1));
+    /// # builder.build()?;
+    /// # Ok::<(), inorder::Error>(())
+    /// ```
+    pub fn rate(mut self, records: u64, per: Duration) -> Builder {
+        self.settings.rate = Some(Rate { records, per });
+        self
+    }
+
     /// So many lines (LF) at the top of each input are no records; those of the first input are passed on. Default: 0.
     pub fn skip_lines(mut self, lines: u64) -> Builder {
         self.settings.skip_lines = lines;
@@ -190,7 +222,7 @@ impl Builder {
     }
 
     /// Whether the output gets a header, where the input has one, and with it what stands before it: a byte order mark, skipped and
-    /// blank lines. Default: yes.
+    /// blank lines. [`Process::header`](crate::Process::header) is called in any case. Default: yes.
     pub fn output_header(mut self, output_header: bool) -> Builder {
         self.settings.output_header = output_header;
         self
@@ -213,6 +245,43 @@ impl Builder {
     /// What happens when a record fails. Default: [`OnError::Stop`].
     pub fn on_error(mut self, on_error: OnError) -> Builder {
         self.settings.on_error = on_error;
+        self
+    }
+
+    /// The encoding of the inputs' text, which is decoded before it is cut into records: the work sees UTF-8, and offsets are those
+    /// of the decoded text. Default: none; bytes are left alone.
+    ///
+    /// A byte order mark of this encoding is taken off an input; the first one's is written again if the output has the same
+    /// encoding. No mark of another encoding overrides it. A record with bytes that mean nothing in the encoding fails, of kind
+    /// [`Encoding`](crate::FailureKind::Encoding), and the error names their place in the source; in a header they end the run.
+    #[cfg(feature = "encoding")]
+    pub fn encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.encoding = Some(encoding);
+        self
+    }
+
+    /// The encoding of the output. The work writes UTF-8; a record that it writes anything else for, or a character that the
+    /// encoding lacks, fails, of kind [`Encoding`](crate::FailureKind::Encoding). Default: that of the inputs.
+    #[cfg(feature = "encoding")]
+    pub fn output_encoding(mut self, encoding: Encoding) -> Builder {
+        self.settings.output_encoding = Some(encoding);
+        self
+    }
+
+    /// Whether inputs that begin as gzip, zstd, bzip2 or xz files do are unpacked, all their members, frames and streams. Default:
+    /// no; bytes are left alone. Each format is a feature of the crate; input in one whose feature is off is an error, and so is
+    /// input that is cut short, damaged or followed by anything but zero bytes, an input whose name promises a compression and
+    /// that has neither that nor text in it, and one that is empty under such a name. Offsets are those of the unpacked bytes.
+    /// Of several files the next ones are unpacked ahead of their turn, on threads of their own, in an eighth of the memory.
+    pub fn decompress(mut self, decompress: bool) -> Builder {
+        self.settings.decompress = decompress;
+        self
+    }
+
+    /// Most bytes that the window of a decoder may take, for zstd rounded down to a power of two; input that needs more is an
+    /// error. Default: 128 MiB, which is the most that `zstd` and `xz` ask for unless they are told to.
+    pub fn decoder_memory(mut self, bytes: usize) -> Builder {
+        self.settings.decoder_memory = bytes;
         self
     }
 
@@ -269,7 +338,7 @@ impl Builder {
     ///
     /// # Errors
     /// Of kind [`Config`](ErrorKind::Config): a dialect whose delimiter and quote are equal, CR, LF or above 0x7F; a size,
-    /// number of records in a chunk, or longest record of 0; more than 65,535 threads.
+    /// number of records in a chunk, longest record or rate of 0; more than 65,535 threads.
     pub fn build(self) -> Result<Pipeline, Error> {
         let mut settings = self.settings;
         let refuse = |what: String| Err(Error::new(ErrorKind::Config, what));
@@ -289,6 +358,11 @@ impl Builder {
             if size == 0 {
                 return refuse(format!("the {name} must be at least 1"));
             }
+        }
+        if let Some(rate) = settings.rate
+            && (rate.records == 0 || rate.per.is_zero())
+        {
+            return refuse("the rate must be at least one record in some time".into());
         }
         if settings.threads > MOST_THREADS {
             return refuse(format!(
@@ -314,6 +388,11 @@ impl Builder {
 const MOST_THREADS: usize = 65_535;
 
 impl Settings {
+    /// What the work's UTF-8 is to become.
+    pub fn output_text(&self) -> Option<Encoding> {
+        self.output_encoding.or(self.encoding)
+    }
+
     /// The dialect in which rows are written.
     pub fn dialect(&self) -> Dialect {
         self.output().dialect().unwrap_or(Dialect::CSV)
@@ -322,6 +401,12 @@ impl Settings {
     /// The format of what is written.
     pub fn output(&self) -> &Format {
         self.output_format.as_ref().unwrap_or(&self.format)
+    }
+
+    /// The most records in a chunk.
+    pub fn record_limit(&self) -> u64 {
+        let paced = self.rate.map_or(u64::MAX, |rate| rate.a_second());
+        self.chunk_records.min(paced)
     }
 
     /// As many attempts in a row that fail whole end the run.
@@ -377,6 +462,7 @@ impl std::fmt::Debug for Settings {
             .field("chunk_records", &self.chunk_records)
             .field("max_record_size", &self.max_record_size)
             .field("limit", &self.limit)
+            .field("rate", &self.rate)
             .field("skip_lines", &self.skip_lines)
             .field("output_header", &self.output_header)
             .field("blank_lines", &self.blank_lines)
@@ -387,6 +473,10 @@ impl std::fmt::Debug for Settings {
             .field("retry", &self.retry)
             .field("sequential", &self.sequential)
             .field("memory_map", &self.memory_map)
+            .field("encoding", &self.encoding)
+            .field("output_encoding", &self.output_encoding)
+            .field("decompress", &self.decompress)
+            .field("decoder_memory", &self.decoder_memory)
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ use crate::format::Format;
 use crate::output::{Ends, OpenRejects};
 use crate::pool::{Done, Ended, RecordFailure};
 use crate::progress::{Failure, Observer};
+use crate::text::{Encoding, encoded};
 
 /// Failures of a run, up to the chunk that is written.
 pub(super) struct Failures {
@@ -82,12 +83,15 @@ impl Failures {
             let position = inputs.position_of(done, failure.place);
             let told = told(&failure, &position);
             if let Some(rejects) = &mut self.rejects {
-                let header = done.place.input.header.as_ref();
+                let input = &done.place.input;
+                let header = input.header.as_ref();
+                let header = encoded(input.encoding, header.map_or(&[], |header| header.raw()));
+                let end = encoded(input.encoding, self.format.default_end());
                 let format = &self.format;
                 let ends = Ends {
-                    header: header.map_or(&[], |header| header.raw()),
-                    ends: &|bytes| format.ends(bytes),
-                    end: format.default_end(),
+                    header: &header,
+                    ends: &|bytes| ends(format, input.encoding, bytes),
+                    end: &end,
                 };
                 let record = &done.rejected[start..failure.rejected];
                 start = failure.rejected;
@@ -127,6 +131,15 @@ impl Failures {
         let finished = self.rejects.map_or(Ok(()), OpenRejects::finish);
         finished.map_err(output_error)
     }
+}
+
+/// Whether bytes of a source in this encoding end as records do.
+fn ends(format: &Format, encoding: Option<Encoding>, bytes: &[u8]) -> bool {
+    if encoding.is_none() {
+        return format.ends(bytes);
+    }
+    let end_of_record = |end: &&[u8]| format.ends(end) && bytes.ends_with(&encoded(encoding, end));
+    bytes.is_empty() || [&b"\n"[..], b"\r", b"\0"].iter().any(end_of_record)
 }
 
 fn told<'a>(failure: &'a RecordFailure, position: &'a crate::error::Position) -> Failure<'a> {

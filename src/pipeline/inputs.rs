@@ -1,12 +1,13 @@
 //! How far the ordered stage is in its inputs: the lines before a record, and whether the input is still what it was.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::messages::changed;
 use crate::error::{Error, Position, escaped};
 use crate::frame::{FrameError, InputInfo, OpenedInputs};
 use crate::input::Grown;
 use crate::pool::{Done, RecordPlace};
+use crate::sync::lock;
 
 /// The inputs in the order in which their chunks are written.
 pub(super) struct Inputs {
@@ -49,8 +50,7 @@ impl Inputs {
 
     /// Goes on to the next input, if one was opened. The one before must be left.
     pub fn enter_next(&mut self) -> Option<Arc<InputInfo>> {
-        let opened = self.opened.lock();
-        let info = opened.unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let info = lock(&self.opened).pop_front()?;
         self.current = Some(CurrentInput {
             lines: info.top_lines,
             tail: Vec::new(),
@@ -63,8 +63,7 @@ impl Inputs {
 
     /// Whether another input was opened.
     pub fn has_next(&self) -> bool {
-        let opened = self.opened.lock();
-        !opened.unwrap_or_else(PoisonError::into_inner).is_empty()
+        !lock(&self.opened).is_empty()
     }
 
     /// All of an input is written. A note, if it has grown.
@@ -144,13 +143,7 @@ impl Inputs {
 
 impl CurrentInput {
     fn check(&mut self, tail: &[u8], end: u64) -> Result<(), Error> {
-        let Some(watch) = &self.info.watch else {
-            return Ok(());
-        };
-        let checked = watch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .check(tail, end);
+        let checked = self.info.check(tail, end);
         let grown = checked.map_err(|error| changed(&self.info.name, error))?;
         self.grown = grown.or(self.grown.take());
         Ok(())

@@ -13,6 +13,7 @@ use crate::pool::RecordFailure;
 pub(super) fn failed(failure: RecordFailure, position: Position) -> Error {
     let mut what = match (failure.kind, failure.records) {
         (FailureKind::Parse, _) => "malformed".to_owned(),
+        (FailureKind::Encoding, 1) => "wrongly encoded".to_owned(),
         (_, 1) => "failed".to_owned(),
         (_, records) => format!("failed, one of {records} records or more"),
     };
@@ -67,6 +68,11 @@ pub(super) fn reader_failed(error: FrameError, position: Position) -> Error {
                 error.offset
             );
             Error::new(ErrorKind::Header, what).path(name)
+        }
+        Reason::HeaderMalformed(malformed) => {
+            Error::new(ErrorKind::Header, "wrongly encoded before the first record")
+                .path(name)
+                .because(malformed)
         }
         Reason::HeaderDiffers { first } => {
             let what = format!("the header differs from that of {}", escaped(&first));

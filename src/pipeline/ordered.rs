@@ -12,7 +12,7 @@ use crate::buffer::{Buffer, BufferSettings};
 use crate::control::Control;
 use crate::error::{BoxError, Error, ErrorKind};
 use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
-use crate::output::{Output, OutputError};
+use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
 use crate::progress::{Observer, Progress, Started};
@@ -21,7 +21,7 @@ use crate::summary::Summary;
 /// Writes the results. It alone knows how many lines and records came before a chunk.
 pub(crate) struct Ordered<'o, P: Process> {
     process: P,
-    output: Output<'o>,
+    output: Outlet<'o>,
     observer: Option<Arc<dyn Observer>>,
     failures: Failures,
     run: RunState,
@@ -40,7 +40,7 @@ pub(crate) enum Verdict {
 impl<'o, P: Process> Ordered<'o, P> {
     pub fn new(
         process: P,
-        output: Output<'o>,
+        output: Outlet<'o>,
         observer: Option<Arc<dyn Observer>>,
         failures: Failures,
         opened: OpenedInputs,
@@ -56,6 +56,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             inputs: Inputs::new(opened),
             control,
         }
+    }
+
+    /// Where it writes.
+    pub fn outlet(&mut self) -> &mut Outlet<'o> {
+        &mut self.output
     }
 
     /// Tells the observer that the inputs and the output are open.
@@ -75,10 +80,10 @@ impl<'o, P: Process> Ordered<'o, P> {
     ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        if with_header.is_some() && !output_header {
-            return Ok(());
+        let written = output_header || with_header.is_none();
+        if written {
+            self.write(preamble.of(&opening.preamble))?;
         }
-        self.write(preamble.of(&opening.preamble))?;
         let Some((info, header)) = with_header else {
             return Ok(());
         };
@@ -88,7 +93,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             with_end = [header.raw(), b"\n"].concat();
             record.raw = &with_end;
         }
-        let made = self.aside(buffers, record.end(), |process, _, out| {
+        let made = self.aside(buffers, record.end(), written, |process, _, out| {
             process.header(&record, out)
         })?;
         made.map_err(|error| {
@@ -100,7 +105,7 @@ impl<'o, P: Process> Ordered<'o, P> {
 
     /// Writes what stands after the last record.
     pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
-        let made = self.aside(buffers, buffers.default_end, |process, run, out| {
+        let made = self.aside(buffers, buffers.default_end, true, |process, run, out| {
             process.finish(run, out)
         })?;
         made.map_err(|error| {
@@ -108,24 +113,29 @@ impl<'o, P: Process> Ordered<'o, P> {
         })
     }
 
-    /// Writes what the process writes beside the records; its lines end with `end`.
+    /// Lets the process write beside the records, its lines with this `end`; unless it is to be `written`, only to let it know.
     fn aside(
         &mut self,
         buffers: &Arc<BufferSettings>,
         end: &[u8],
+        written: bool,
         work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
     ) -> Result<Result<(), BoxError>, Error> {
         let mut buffer = Buffer::new(None, Arc::clone(buffers));
         buffer.begin(0, 0..0, end);
         let (process, run) = (&self.process, &self.run);
         let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
-        if let Err(error) = made.unwrap_or_else(|payload| Err(panicked(payload))) {
+        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
+        if let Err(error) = made.and_then(|()| buffer.settle_text()) {
             return Ok(Err(error));
         }
         buffer.end();
         let closed = buffer.close();
         closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        self.write_buffer(&mut buffer).map(Ok)
+        if written {
+            self.write_buffer(&mut buffer)?;
+        }
+        Ok(Ok(()))
     }
 
     /// Takes the next result in order.
@@ -134,7 +144,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         if !self.output.can_be_taken_back() {
             self.inputs.check_before(&done)?;
         }
-        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Observer(_)) = &done.ended {
+        if let Some(Ended::Spill(_) | Ended::Start(_) | Ended::Fatal(_) | Ended::Observer(_)) =
+            &done.ended
+        {
             // What there is of a result is of no use, and no process is asked about it.
             return self.count(done, in_flight).map(|()| Verdict::Written);
         }
@@ -267,8 +279,11 @@ impl<'o, P: Process> Ordered<'o, P> {
             }
             Ended::Start(error) => Error::new(ErrorKind::Process, "the work could not be started")
                 .because(error.take()),
+            Ended::Fatal(error) => Error::new(ErrorKind::Process, "the run was given up")
+                .at(self.inputs.position_of_chunk(done))
+                .because(error.take()),
             Ended::Spill(error) => output_error(error),
-            Ended::Stopped => Error::stopped(),
+            Ended::Stopped => self.woken(),
         }
     }
 
@@ -289,6 +304,9 @@ impl<'o, P: Process> Ordered<'o, P> {
         };
         self.summary.lines += info.top_lines;
         self.summary.bytes_in += info.top_bytes();
+        if let Some(note) = &info.note {
+            self.note(note.clone());
+        }
         Ok(true)
     }
 
@@ -326,11 +344,35 @@ impl<'o, P: Process> Ordered<'o, P> {
                 Err(changed) => return changed,
             }
         }
-        if matches!(error.reason, Reason::Woken) && !self.control.was_told_to_stop() {
-            return messages::output_closed(self.output.name());
+        if matches!(error.reason, Reason::Woken) {
+            return self.woken();
+        }
+        // Compressed bytes that make no sense may be those of a file that was changed.
+        if matches!(error.reason, Reason::Read(_))
+            && self.inputs.is_at(error.index)
+            && let Err(changed) = self.inputs.check()
+        {
+            return changed;
         }
         let position = self.inputs.position_of_reader(&error);
         messages::reader_failed(error, position)
+    }
+
+    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
+    fn woken(&self) -> Error {
+        if self.control.was_told_to_stop() {
+            Error::stopped()
+        } else {
+            messages::output_closed(self.output.name())
+        }
+    }
+
+    /// A run that was stopped because its output was closed says so.
+    pub fn told_of_close(&self, error: Error) -> Error {
+        if self.control.is_output_closed() && error.kind() == ErrorKind::Stopped {
+            return messages::output_closed(self.output.name());
+        }
+        error
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
@@ -382,6 +424,15 @@ impl<'o, P: Process> Ordered<'o, P> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let encoded = self.output.encode(bytes).map_err(|error| {
+            Error::new(
+                ErrorKind::Output,
+                "cannot encode what stands before a record",
+            )
+            .path(self.output.name())
+            .because(error)
+        })?;
+        let bytes: &[u8] = &encoded;
         let written = self.output.write_all(&mut [IoSlice::new(bytes)]);
         written.map_err(|error| self.output_error(error))?;
         self.summary.bytes_out += bytes.len() as u64;
@@ -398,6 +449,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn output_error(&mut self, error: OutputError) -> Error {
         // A write out of a map whose file has shrunk fails with a bad address.
         match self.inputs.check() {
+            Ok(()) if error.is_stopped() => Error::stopped(),
             Ok(()) => output_error(error),
             Err(changed) => changed,
         }

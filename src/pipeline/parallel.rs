@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+#[cfg(unix)]
+use super::closed::CloseWatch;
+use super::messages::output_error;
 use super::ordered::{Ordered, Verdict};
+use super::packing::Packing;
 use super::stage::{CHUNK_OVERHEAD, Stage, StopOnDrop, charge};
 use super::stages::Stages;
 use super::{Run, cannot_start, reader_panicked};
@@ -22,12 +26,17 @@ impl Run<'_> {
         first: Option<Pending<()>>,
     ) -> Result<(), Error> {
         let (work, size) = (Arc::clone(&stages.work), Arc::clone(&self.size));
-        let stage = Stage::new(self.settings, &stages.control, work, size, |_, ()| ());
+        #[cfg(unix)]
+        let _watch = CloseWatch::start(&stages.control);
+        let packer = stages.ordered.outlet().packer();
+        let packing = packer.map(|packer| Packing::new(self.settings, &stages.control, packer));
+        let take = |_: Option<&mut P::State>, (): &mut ()| ();
+        let stage = Stage::new(self.settings, &stages.control, work, size, take, packing);
         let (threads, stack_size) = (self.settings.threads, self.settings.stack_size);
         let result = with_pool(threads, stack_size, |pool| {
             stage.run(pool, framer, first, &mut stages.ordered, &stages.control)
         });
-        self.peak = self.peak.max(stage.order.peak() as u64);
+        self.peak = self.peak.max(stage.peak() as u64);
         result.unwrap_or_else(|error| Err(cannot_start(error.into())))
     }
 }
@@ -48,7 +57,23 @@ impl<P: Process + Send> Stage<P, ()> {
                 .map_err(|error| cannot_start(error.into()))?;
             // However the writer ends, by a panic too, the others must not wait for it.
             let guard = StopOnDrop(control);
-            let written = self.write(pool, ordered);
+            let written = match &self.packing {
+                Some(packing) => {
+                    let running = packing.start(scope, pool, control, ordered.outlet());
+                    let running = running.map_err(|error| cannot_start(error.into()))?;
+                    let written = self.write(pool, ordered);
+                    // Before the others are stopped: what came before a failure gets out.
+                    let packed = running.end(ordered.outlet()).map_err(output_error);
+                    match (written, packed) {
+                        // A worker saw the stop before this thread did.
+                        (Err(stopped), Err(packed)) if stopped.kind() == ErrorKind::Stopped => {
+                            Err(packed)
+                        }
+                        (written, packed) => written.and(packed),
+                    }
+                }
+                None => self.write(pool, ordered),
+            };
             match &written {
                 Ok(()) => std::mem::forget(guard),
                 // Now, not at the end of the block: the reader may wait for room that nobody makes any more.

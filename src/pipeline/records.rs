@@ -159,7 +159,7 @@ impl<T: Send + 'static> Values<T> {
         stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);
-        let stage = Stage::new(&settings, &stages.control, work, size, take_values);
+        let stage = Stage::new(&settings, &stages.control, work, size, take_values, None);
         let order = Arc::clone(&stage.order);
         let control = Arc::clone(&stages.control);
         let (hand_over, startable) = channel();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::builder::Settings;
+use super::packing::Packing;
 use super::reading;
 use crate::control::{Control, Stop};
 use crate::error::drop_quietly;
@@ -25,6 +26,7 @@ pub(super) struct Stage<P: Process, X> {
     work: Arc<Work<P>>,
     size: Arc<ChunkSize>,
     take: Take<P, X>,
+    pub packing: Option<Arc<Packing>>,
 }
 
 /// Takes something out of the state that worked on a chunk, and adds it to what was taken before a delay.
@@ -43,19 +45,26 @@ impl<P: Process + Send, X: Default + Send + 'static> Stage<P, X> {
         work: Arc<Work<P>>,
         size: Arc<ChunkSize>,
         take: Take<P, X>,
+        packing: Option<Arc<Packing>>,
     ) -> Stage<P, X> {
         let order = Arc::new(Order::new(Limits {
-            bytes: settings.memory,
+            bytes: settings.memory - packing.as_ref().map_or(0, |_| Packing::share(settings)),
             slots: slots(settings.threads),
             started: settings.threads,
         }));
-        control.set_order(Arc::clone(&order) as Arc<dyn Stop>);
+        control.stops_too(Arc::clone(&order) as Arc<dyn Stop>);
         Stage {
             order,
             work,
             size,
             take,
+            packing,
         }
+    }
+
+    /// Most bytes that were in flight.
+    pub fn peak(&self) -> usize {
+        self.order.peak() + self.packing.as_ref().map_or(0, |packing| packing.peak())
     }
 
     /// The reader's thread: the pull, and the back-pressure.
@@ -133,6 +142,9 @@ impl<P: Process + Send, X: Default + Send + 'static> Stage<P, X> {
                 drop_quietly(payload);
                 drop(claim);
             }
+        }
+        if let Some(packing) = &self.packing {
+            packing.pack_ready();
         }
         self.hand_over(pool);
     }

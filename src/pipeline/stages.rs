@@ -15,7 +15,7 @@ use crate::frame::Framer;
 #[cfg(unix)]
 use crate::input::{GuardedTemporary, guard_temporary};
 use crate::input::{Origin, Recycler, Source};
-use crate::output::{Output, Sink};
+use crate::output::{Outlet, Output, Sink};
 use crate::pool::Work;
 use crate::process::Process;
 use crate::progress::Started;
@@ -43,6 +43,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let control = stop.enroll();
         let origins = source.inputs();
         check_origins(&origins)?;
+        let compress = sink.compression();
         let output = Output::open(sink).map_err(output_error)?;
         let failures = Failures::open(settings)?;
         #[cfg(unix)]
@@ -63,6 +64,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             ends: settings.output().ends_for(&settings.format),
             default_end: settings.output().default_end(),
             blank_lines: settings.blank_lines,
+            encoding: settings.output_text(),
             spill_at: settings.spill_at(),
             near: output.folder().map(ToOwned::to_owned),
             recycler: Arc::clone(&recycler),
@@ -76,7 +78,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             Arc::clone(&control),
             settings.observer.clone(),
         );
-        let total_bytes = origins.iter().map(size_of).sum();
+        let total_bytes = origins.iter().map(|origin| size_of(origin, settings)).sum();
         let framer = Framer::new(
             origins,
             // What can't be taken back must not be written straight from a map, whose bytes can change until the last
@@ -88,7 +90,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         let observer = settings.observer.clone();
         let ordered = Ordered::new(
             process,
-            output,
+            Outlet::new(output, compress, settings.output_text()),
             observer,
             failures,
             framer.opened(),
@@ -138,14 +140,10 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size of an input, if it is a regular file.
-fn size_of(origin: &Origin<'_>) -> Option<u64> {
-    match origin {
-        Origin::Path(path) => {
-            let data = path.metadata().ok()?;
-            (data.is_file() && data.len() > 0).then_some(data.len())
-        }
-        Origin::Bytes(bytes) => Some(bytes.len() as u64),
-        Origin::Stdin | Origin::Reader(_) => None,
+/// How many bytes of an input are to be read, if that is known.
+fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
+    match settings.encoding {
+        Some(_) => None,
+        None => origin.size(settings.decompress),
     }
 }

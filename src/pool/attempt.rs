@@ -46,7 +46,8 @@ impl<P: Process> Attempt<'_, P> {
         if !self.so_far.begun {
             self.so_far.begun = true;
             let workable = self.workable(&chunk, bad.as_ref());
-            self.so_far.left.extend(workable);
+            let parts = workable.map(|part| self.without_malformed(&chunk, part));
+            self.so_far.left = parts.unwrap_or_default();
         }
         while let Some(part) = self.so_far.left.pop() {
             let delay = self.part(&chunk, part)?;
@@ -120,6 +121,12 @@ impl<P: Process> Attempt<'_, P> {
 
     /// Calls the process for a part of the chunk.
     fn part(&mut self, whole: &Chunk<'_>, part: Part) -> Result<Option<Duration>, Ended> {
+        if let Some(malformed) = part.malformed {
+            let place = self.place(part.index, part.range.start);
+            let error = Box::new(malformed);
+            let failure = self.failure(place, 1, 1, FailureKind::Encoding, error);
+            return self.fail(failure, part.range).map(|()| None);
+        }
         let chunk = whole.part(part.range.clone(), part.index, part.tries);
         let point = self.so_far.output.point();
         match self.call(&chunk)? {
@@ -236,7 +243,8 @@ impl<P: Process> Attempt<'_, P> {
         };
         let output = &mut self.so_far.output;
         let called = catch_unwind(AssertUnwindSafe(|| {
-            process.chunk(&mut state, chunk, output)
+            process.chunk(&mut state, chunk, output)?;
+            output.settle_text().map_err(ChunkError::Whole)
         }));
         let error = match called {
             Ok(result) => {
@@ -250,6 +258,7 @@ impl<P: Process> Attempt<'_, P> {
                         self.so_far.processed += output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
+                    Err(ChunkError::Fatal(error)) => return Err(Ended::Fatal(Held(error))),
                     Err(ChunkError::Record(_, error) | ChunkError::Whole(error)) => error,
                 }
             }
@@ -280,9 +289,9 @@ impl<P: Process> Attempt<'_, P> {
         }
         if self.work.policy.rejects {
             // An end that was added is not of the record as it was.
-            let own = self.framed.own_bytes();
-            let bytes = &own[range.start.min(own.len())..range.end.min(own.len())];
-            self.so_far.rejected.extend_from_slice(bytes);
+            let own = self.framed.own_bytes().len();
+            let bytes = self.framed.source(range.start.min(own)..range.end.min(own));
+            self.so_far.rejected.extend_from_slice(&bytes);
             failure.rejected = self.so_far.rejected.len();
         }
         self.so_far.failures.push(failure);

@@ -3,6 +3,7 @@
 use crate::error::{BoxError, FailureKind, Fault, drop_quietly, panic_text};
 use crate::frame::TooLong;
 use crate::output::OutputError;
+use crate::text::Unencodable;
 
 /// Why the work on a chunk ended early.
 pub(crate) enum Ended {
@@ -16,6 +17,8 @@ pub(crate) enum Ended {
     TooLong(RecordPlace, TooLong),
     /// A state could not be made.
     Start(Held),
+    /// The process gave the run up.
+    Fatal(Held),
     /// The observer panicked.
     Observer(Held),
     /// The output outgrew its memory and could not be spilled.
@@ -32,7 +35,11 @@ impl Ended {
                 Some(failure.place)
             }
             Ended::TooLong(place, _) => Some(*place),
-            Ended::Start(_) | Ended::Observer(_) | Ended::Spill(_) | Ended::Stopped => None,
+            Ended::Start(_)
+            | Ended::Fatal(_)
+            | Ended::Observer(_)
+            | Ended::Spill(_)
+            | Ended::Stopped => None,
         }
     }
 }
@@ -116,6 +123,7 @@ pub(super) fn sort_out(error: BoxError) -> (FailureKind, BoxError) {
     match error.downcast::<Fault>() {
         Ok(fault) => fault.into_parts(),
         Err(error) if error.is::<Panicked>() => (FailureKind::Panic, error),
+        Err(error) if error.is::<Unencodable>() => (FailureKind::Encoding, error),
         Err(error) => (FailureKind::Work, error),
     }
 }

@@ -7,6 +7,7 @@ use super::failure::RecordFailure;
 use super::runs::FailingRuns;
 use crate::buffer::Buffer;
 use crate::frame::Framed;
+use crate::input::Malformed;
 
 /// A chunk for the workers. `X` is what is taken out of the states that work on it.
 pub(crate) struct Pending<X> {
@@ -130,6 +131,8 @@ pub(super) struct Part {
     pub tries: u32,
     /// It gets one attempt: which of its records are at fault is being found out.
     pub once: bool,
+    /// It is one record, with bytes that mean nothing.
+    pub malformed: Option<Malformed>,
 }
 
 impl Part {
@@ -140,6 +143,7 @@ impl Part {
             records,
             tries: 0,
             once: false,
+            malformed: None,
         }
     }
 

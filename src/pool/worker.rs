@@ -183,9 +183,10 @@ impl<P: Process> Work<P> {
             ended = Some(Ended::Spill(self.buffers.spill_error(error)));
         }
         let bytes = framed.own_bytes();
-        let tail = match framed.place.input.watch {
-            Some(_) => bytes[bytes.len().saturating_sub(TAIL)..].to_vec(),
-            None => Vec::new(),
+        let tail = if framed.place.input.is_watched() {
+            bytes[bytes.len().saturating_sub(TAIL)..].to_vec()
+        } else {
+            Vec::new()
         };
         Done {
             is_flaky: so_far.is_flaky(),

@@ -45,17 +45,42 @@ fn the_readme_speaks_the_truth() {
     let env = TestEnv::new();
     env.run("inorder check data/quoted.csv")
         .quiet()
-        .out("data/quoted.csv: csv, 11 records of 3 fields, 19 lines, 326 bytes: no faults\n");
+        .out(
+            "data/quoted.csv: csv, 11 records of 3 fields, 19 lines, 326 bytes: no faults\n  \
+             UTF-8 text, line ends: 11 LF, 8 CR LF, 1 lone CR; longest record 55 bytes; 2 blank lines\n",
+        );
     env.run("inorder cat --from csv -j 4 --memory 16MiB data/flights-sample.csv > copy.csv && cmp data/flights-sample.csv copy.csv")
         .quiet();
 }
 
-/// Commands of the README and what they print, from the block after these words.
+/// The round with rejects, as the README shows it.
+#[test]
+fn the_readme_mends_what_failed() {
+    let env = TestEnv::new();
+    runs_as_shown(&env, "mend the file and run it again:");
+    env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
+        .quiet();
+}
+
+#[test]
+fn the_readme_maps() {
+    runs_as_shown(
+        &TestEnv::new(),
+        "what the first object\nnames are the columns:",
+    );
+}
+
+#[test]
+fn the_readme_runs_commands() {
+    runs_as_shown(&TestEnv::new(), "(`sort`, `grep -n`):");
+}
+
+/// Runs the commands that the README shows after these words; they must print what it shows.
 #[track_caller]
-fn shown_in_readme(env: &TestEnv, after: &str) {
+fn runs_as_shown(env: &TestEnv, words: &str) {
     let readme = include_str!("../../README.md");
     let (_, shown) = readme
-        .split_once(&format!("{after}\n\n```console\n"))
+        .split_once(&format!("{words}\n\n```console\n"))
         .unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     let commands = shown.lines().filter_map(|line| line.strip_prefix("$ "));
@@ -65,23 +90,6 @@ fn shown_in_readme(env: &TestEnv, after: &str) {
         .filter(|line| !line.starts_with("$ "))
         .collect();
     env.run(&script).quiet().out(printed);
-}
-
-#[test]
-fn the_readme_maps() {
-    shown_in_readme(
-        &TestEnv::new(),
-        "what the first object\nnames are the columns:",
-    );
-}
-
-/// The round with rejects, as the README shows it.
-#[test]
-fn the_readme_mends_what_failed() {
-    let env = TestEnv::new();
-    shown_in_readme(&env, "mend the file and run it again:");
-    env.run("sort all.csv > all.txt; sort data/flights-sample.csv | cmp - all.txt")
-        .quiet();
 }
 
 #[test]

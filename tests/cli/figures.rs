@@ -155,7 +155,8 @@ fn check_reports_faults_with_their_place() {
     let report = "r.csv: record 2 (line 3, byte 12): 2 fields, the header has 3\n\
                   r.csv: record 4 (line 5, byte 22): 4 fields, the header has 3\n\
                   r.csv: record 6 (line 8, byte 50): 1 field, the header has 3\n\
-                  r.csv: csv, 6 records of 3 fields, 8 lines, 53 bytes: 3 faults\n";
+                  r.csv: csv, 6 records of 3 fields, 8 lines, 53 bytes: 3 faults\n  \
+                  ASCII text, lines end with LF; longest record 16 bytes\n";
     for options in [
         "",
         "--chunk-size 1 -j 8",
@@ -224,7 +225,8 @@ fn check_without_a_header_goes_by_the_first_record_of_all() {
         .out(
             "rows.csv: record 5001 (line 5001, byte 33890): 1 field, the first record has 2\n\
                  wide.csv: record 1 (line 1, byte 0): 3 fields, the first record has 2\n\
-                 4 inputs: csv, 5,002 records of 2 fields, 5,004 lines, 33,900 bytes: 2 faults\n",
+                 4 inputs: csv, 5,002 records of 2 fields, 5,004 lines, 33,900 bytes: 2 faults\n  \
+                 ASCII text, lines end with LF; longest record 6 bytes; 2 blank lines\n",
         );
     }
 }
@@ -238,7 +240,7 @@ fn check_shows_ten_faults_and_counts_all() {
         ran.status(3)
             .has("and 2,490 more faults\n")
             .has("2,500 faults\n");
-        assert_eq!(ran.out.lines().count(), 12, "{ran}");
+        assert_eq!(ran.out.lines().count(), 13, "{ran}");
         assert!(
             ran.out
                 .starts_with("in.csv: record 1 (line 2, byte 4): 1 field"),
@@ -280,10 +282,88 @@ fn check_of_json_is_strict() {
         ran.status(3)
             .has("in.ndjson: record 2 (line 4, byte 13): not JSON: ")
             .has("3 records, 5 lines");
-        assert_eq!(ran.out.lines().count(), 2, "{row} {ran}");
+        let suggested = usize::from(!line.is_ascii() && std::str::from_utf8(line).is_err());
+        assert_eq!(ran.out.lines().count(), 3 + suggested, "{row} {ran}");
         env.run("inorder cat in.ndjson | cmp in.ndjson -").quiet();
     }
     env.run("inorder check data/events.ndjson")
         .status(0)
         .has("no faults");
+}
+
+#[test]
+fn check_tells_what_the_text_is_like_and_what_to_try() {
+    let env = TestEnv::new();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    env.write(
+        "mixed.csv",
+        b"\xEF\xBB\xBFa,b\r\n\n1,\xC3\xA9\r\n\r\n\n2,\"x\ry\"\n3,\0\0\n",
+    );
+    env.write("latin.csv", b"a\n\xE9\n");
+    env.write("semi.csv", "a;b;c\n1;2;3\n4;5\n");
+    env.write("wide.csv", wide("\u{FEFF}a,b\n1,2\n"));
+    env.write("wide", wide("plain text\nof two lines\n"));
+    env.write("nul", "alpha\0beta\0");
+    env.write("letters", "a\0b\0c\0");
+    env.write("cr", "a\rb\r");
+    env.write("lines", "one\n\n\r\nlast");
+    env.write("spaced.ndjson", "{}\n\n[1,  2]\n");
+    for options in ["", "--sequential", "--chunk-size 1 -j 4", "-N 1"] {
+        for (file, said) in [
+            (
+                "mixed.csv",
+                "UTF-8 text with a byte order mark, line ends: 4 LF, 3 CR LF, 1 lone CR; longest record 7 bytes; 3 blank lines; 2 NUL bytes\n",
+            ),
+            (
+                "latin.csv",
+                "text that is not UTF-8, lines end with LF; longest record 1 byte\n  try --encoding windows-1252, ",
+            ),
+            (
+                "semi.csv",
+                "ASCII text, lines end with LF; longest record 5 bytes\n  try -d ';': the first row is one field, with that byte in it several times\n",
+            ),
+            (
+                "wide.csv",
+                "  try --encoding utf-16le: the text is UTF-16\n",
+            ),
+            ("wide", "  try --encoding utf-16le: the text is UTF-16\n"),
+            (
+                "nul",
+                "ASCII text, no line ends; longest record 11 bytes; 2 NUL bytes\n  try --from nul: ",
+            ),
+            (
+                "cr",
+                "ASCII text, lines end with lone CR; longest record 4 bytes\n  try --from csv: ",
+            ),
+            (
+                "lines",
+                "ASCII text, line ends: 2 LF, 1 CR LF; longest record 4 bytes; 2 blank lines\n",
+            ),
+            (
+                "spaced.ndjson",
+                "ASCII text, lines end with LF; longest record 7 bytes; 1 blank line\n",
+            ),
+            (
+                "--encoding utf-16le wide.csv",
+                "text decoded from UTF-16LE, lines end with LF; longest record 3 bytes\n",
+            ),
+            (
+                "--from nul nul",
+                "ASCII text, no line ends; longest record 5 bytes; 2 NUL bytes\n",
+            ),
+        ] {
+            env.run(&format!("inorder check -q {options} {file}"))
+                .has(said);
+        }
+    }
+    let report = env.run("inorder check --json mixed.csv").json();
+    assert_eq!(report["text"]["encoding"], "utf-8");
+    assert_eq!(report["text"]["byte_order_mark"], true);
+    assert_eq!(report["text"]["blank_lines"], 3);
+    assert_eq!(report["suggestions"], serde_json::json!([]));
+    // Rows that fail are not looked at twice.
+    env.write("ragged.csv", format!("a,b\n{}", "1\n2,\0\n".repeat(500)));
+    let report = env.run("inorder check --json ragged.csv").status(3).json();
+    assert_eq!(report["text"]["nul_bytes"], 500);
+    assert_eq!(report["faults"], 500);
 }

@@ -101,6 +101,23 @@ fn c4_a_reader_that_goes_away_ends_the_run_quietly() {
     assert_eq!(figures["status"], 0, "{figures}");
 }
 
+/// One chunk is at work for half a minute, and nothing is written meanwhile.
+#[test]
+fn c4_a_reader_that_goes_away_is_noticed_while_a_chunk_is_at_work() {
+    let env = TestEnv::new();
+    env.write("one", "1\n");
+    env.write("long", numbers(2000));
+    for compress in ["none", "gzip"] {
+        let begun = Instant::now();
+        env.run(&format!(
+            "set -o pipefail
+             inorder cat --chunk-size 1M --work sleep:15ms -j 2 --compress {compress} one long | (sleep 0.3; exec true)"
+        ))
+        .quiet();
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+}
+
 #[test]
 fn c4_a_reader_that_goes_away_is_noticed_while_the_input_is_idle() {
     let env = TestEnv::new();

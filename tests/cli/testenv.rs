@@ -219,6 +219,12 @@ impl Ran {
         self
     }
 
+    #[track_caller]
+    pub fn out_lacks(&self, part: &str) -> &Ran {
+        assert!(!self.out.contains(part), "{part:?} in\n{self}");
+        self
+    }
+
     /// Standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

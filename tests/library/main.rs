@@ -7,6 +7,7 @@
 
 mod generate;
 mod support;
+mod waits;
 mod work;
 
 mod commit;

@@ -14,6 +14,9 @@ use crate::cli::stats::Place;
 use crate::cli::status::message;
 use crate::cli::units::counted;
 
+use super::suggest::suggestions;
+use super::text::{Text, TextReport};
+
 /// What is wrong with a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
@@ -49,10 +52,12 @@ impl fmt::Display for Wrong {
 impl std::error::Error for Wrong {}
 
 /// Fields, where the format has some.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fields {
     pub all: Option<u64>,
     pub in_a_row: Option<usize>,
+    /// The header, or else the first record.
+    pub first: Vec<u8>,
 }
 
 /// A fault with its place.
@@ -77,6 +82,7 @@ impl Fault {
                 (Some(Wrong::Json(_)), _) => "json",
                 (None, FailureKind::Parse) => "parse",
                 (None, FailureKind::Panic) => "panic",
+                (None, FailureKind::Encoding) => "encoding",
                 (None, _) => "other",
             },
             text: format!(
@@ -104,6 +110,9 @@ pub struct Report {
     columns: Option<usize>,
     lines: u64,
     bytes: u64,
+    text: TextReport,
+    /// Options that may fit the input better.
+    suggestions: Vec<String>,
     faults: u64,
     first_faults: Vec<Fault>,
     error: Option<String>,
@@ -113,6 +122,7 @@ impl Report {
     pub fn of(
         plan: &CheckPlan,
         fields: Fields,
+        text: &Text,
         first_faults: Vec<Fault>,
         result: Result<&Summary, &anyhow::Error>,
     ) -> Report {
@@ -125,8 +135,11 @@ impl Report {
             Ok(summary) => summary,
             Err(_) => known.and_then(inorder::Error::summary).unwrap_or(&nothing),
         };
+        let text = text.report(summary.lines, plan.plan.encoding);
         Report {
             schema: 1,
+            suggestions: suggestions(plan.plan.format_name, &fields, &text),
+            text,
             inputs: plan.plan.inputs.iter().map(InputName::shown).collect(),
             format: match plan.plan.format_name {
                 FormatArg::Lines => "lines",
@@ -158,6 +171,7 @@ impl Report {
             text.push('\n');
         }
         if !self.complete {
+            self.try_out(&mut text);
             return text;
         }
         match self.faults.saturating_sub(self.first_faults.len() as u64) {
@@ -193,6 +207,16 @@ impl Report {
                 let _ = writeln!(text, "{}", counted(faults, "fault"));
             }
         }
+        if self.records > 0 {
+            let _ = writeln!(text, "  {}", self.text);
+        }
+        self.try_out(&mut text);
         text
+    }
+
+    fn try_out(&self, text: &mut String) {
+        for suggestion in &self.suggestions {
+            let _ = writeln!(text, "  try {suggestion}");
+        }
     }
 }

@@ -146,6 +146,8 @@ fn a_shrunk_file_ends_the_reads() {
             map,
             window: 8192,
             block: 8192,
+            decoder: None,
+            encoding: None,
         };
         let mut input = open_path(&case.path(), &options);
         input.more(8192).unwrap();

@@ -209,7 +209,8 @@ fn a_non_blocking_descriptor_is_waited_for() {
     let (reader, mut writer) = io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&reader, true).unwrap();
     let file = File::from(std::os::fd::OwnedFd::from(reader));
-    let mut stream = Stream::new(Feed::pipe(file), 0, 100, recycler(), Waker::default());
+    let raw = Raw::new(Feed::pipe(file), 0, Waker::default());
+    let mut stream = Stream::new(Box::new(raw), 0, 100, recycler(), Waker::default());
     thread::scope(|scope| {
         scope.spawn(move || {
             for _ in 0..3 {

@@ -38,6 +38,8 @@ fn open(folder: &Path, window: usize) -> Input<'static> {
         map: true,
         window,
         block: 4096,
+        decoder: None,
+        encoding: None,
     };
     let origin = Origin::Path(folder.join("in\nput"));
     let recycler = Arc::new(Recycler::new(1, 1 << 20));

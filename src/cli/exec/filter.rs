@@ -1,0 +1,212 @@
+//! The command as the work of a run.
+
+use std::io::{self, Write};
+use std::process::ExitStatus;
+use std::sync::{Mutex, Once, PoisonError};
+
+use inorder::{
+    BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Format, Process, Record, RunState,
+};
+
+use super::ExecPlan;
+use super::child::Child;
+use super::command::Environment;
+use super::gate::{Gate, NoStart, Pass};
+use super::header::Header;
+use super::result::Ends;
+use super::worker::{Farewells, Numbers, Worker};
+use crate::cli::args::HeaderArg;
+use crate::cli::status::Status;
+use crate::cli::voice::Speaker;
+
+/// All pipes together should hold no more than this.
+const PIPES: usize = 32 << 20;
+
+/// The command as a process of the library.
+pub struct Filter<'p> {
+    pub plan: &'p ExecPlan,
+    /// `None`: nobody is to hear of it.
+    speaker: Option<Speaker>,
+    pub header: Header,
+    pub ends: Ends,
+    gate: Gate,
+    numbers: Numbers,
+    persistent: bool,
+    /// A process that has answered the header already.
+    spare: Mutex<Option<Worker>>,
+    farewells: Farewells,
+    pipe: usize,
+    pub notes: Notes,
+}
+
+/// What is said once.
+#[derive(Debug)]
+pub struct Notes {
+    pub outlived: Once,
+    fewer: Once,
+    pub slow: Once,
+}
+
+impl<'p> Filter<'p> {
+    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>) -> Filter<'p> {
+        let threads = match plan.plan.run.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        Filter {
+            plan,
+            persistent: plan.persistent,
+            spare: Mutex::new(None),
+            farewells: Farewells::new(speaker.clone()),
+            speaker,
+            header: Header::new(plan.header),
+            ends: Ends::of(plan.to),
+            gate: Gate::default(),
+            numbers: Numbers::default(),
+            pipe: (PIPES / threads / 2).clamp(64 << 10, 1 << 20),
+            notes: Notes {
+                outlived: Once::new(),
+                fewer: Once::new(),
+                slow: Once::new(),
+            },
+        }
+    }
+
+    /// A process for each chunk, whatever the plan says.
+    pub fn by_chunks(mut self) -> Self {
+        self.persistent = false;
+        self
+    }
+
+    pub fn speaker(&self) -> Option<Speaker> {
+        self.speaker.clone()
+    }
+
+    /// The format of answers.
+    pub fn answers(&self) -> &Format {
+        &self.plan.answers
+    }
+
+    /// The end of an input's record.
+    pub fn input_end(&self) -> &'static [u8] {
+        Ends::of(self.plan.plan.format_name).end()
+    }
+
+    pub fn new_worker(&self) -> Worker {
+        Worker::new(self.numbers.take(), self.farewells.clone())
+    }
+
+    /// For whoever asks first.
+    pub fn keep_worker(&self, worker: Worker) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+    }
+
+    pub fn is_ok(&self, status: ExitStatus) -> bool {
+        let listed = |code| self.plan.ok_status.iter().any(|ok| i32::from(*ok) == code);
+        status.code().is_some_and(listed)
+    }
+
+    /// Starts a process; where the system has no room for it, when another has ended.
+    pub fn start(
+        &self,
+        environment: &Environment<'_>,
+        is_stopping: impl Fn() -> bool,
+    ) -> Result<(Pass<'_>, Child), ChunkError> {
+        let start = || {
+            let process = self.plan.command.start(environment)?;
+            Child::new(process, self.pipe)
+        };
+        match self.gate.start(start, is_stopping) {
+            Ok(started) => {
+                if let Some(most) = self.gate.most() {
+                    self.note(&self.notes.fewer, || {
+                        format!("the system has no room for more: {most} commands run at a time")
+                    });
+                }
+                Ok(started)
+            }
+            Err(NoStart::Stopped) => Err(ChunkError::Stopped),
+            Err(NoStart::Failed(error)) => {
+                let status = match error.kind() {
+                    io::ErrorKind::NotFound
+                    | io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::ExecutableFileBusy => Status::NotExecutable,
+                    _ if rustix::io::Errno::from_io_error(&error)
+                        == Some(rustix::io::Errno::NOEXEC) =>
+                    {
+                        Status::NotExecutable
+                    }
+                    _ => Status::Failed,
+                };
+                let error = self.plan.command.cannot_run(status, Some(&error));
+                Err(ChunkError::Fatal(error.into()))
+            }
+        }
+    }
+
+    /// Says what is said once.
+    pub fn note(&self, once: &Once, text: impl FnOnce() -> String) {
+        once.call_once(|| {
+            if let Some(speaker) = &self.speaker
+                && !self.plan.plan.quiet
+            {
+                speaker.line(&text());
+            }
+        });
+    }
+}
+
+impl Process for Filter<'_> {
+    type State = Worker;
+
+    fn start(&self) -> Result<Worker, BoxError> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(spare.take().unwrap_or_else(|| self.new_worker()))
+    }
+
+    fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
+        match self.header.who() {
+            Some(HeaderArg::Both) => {
+                self.header.set_sent(header.raw());
+                let printed = if self.persistent {
+                    self.learn_by_session()?
+                } else {
+                    self.learn(header)?
+                };
+                out.write_all(&printed)?;
+                self.header.set_printed(&printed);
+            }
+            Some(HeaderArg::In) => self.header.set_sent(header.raw()),
+            Some(HeaderArg::Keep) => out.keep(header),
+            Some(HeaderArg::None) | None => {}
+        }
+        Ok(())
+    }
+
+    fn record(&self, _: &mut Worker, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        Err("a command works on chunks".into())
+    }
+
+    fn chunk(
+        &self,
+        worker: &mut Worker,
+        chunk: &Chunk<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        if chunk.records().next().is_none() {
+            // Blank lines alone are passed on as they are: no process is started for nothing.
+            return chunk.each(out, |_, _| Ok(()));
+        }
+        if self.persistent {
+            return self.talk(worker, chunk, out);
+        }
+        self.attempt(worker.number.number, chunk, out)
+    }
+
+    fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
+        let printed = self.header.printed();
+        let lacks_end = self.plan.plan.output_header
+            && printed.last().is_some_and(|last| !self.ends.is_end(*last));
+        self.ends.commit(run, chunk, lacks_end)
+    }
+}

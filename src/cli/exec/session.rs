@@ -1,0 +1,189 @@
+//! A process that lives on: it gets records and gives an answer to each.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use inorder::{Format, Interrupts, Splitter};
+use rustix::buffer::spare_capacity;
+use rustix::process::Signal;
+
+use super::child::Child;
+use super::exchange::GRACE;
+use super::feed::Feed;
+use super::ready::{Watch, hear, read, send, wait};
+use super::said::Said;
+
+/// Room for one read.
+const READ: usize = 64 << 10;
+
+/// A process and what it has answered.
+pub struct Session {
+    child: Child,
+    pub said: Said,
+    splitter: Splitter,
+    /// What it has printed, from the first answer on that is not taken.
+    printed: Vec<u8>,
+    taken: usize,
+    ended: bool,
+    /// When it was started.
+    pub begun: Instant,
+    /// Answers, without that to the header.
+    pub answered: u64,
+}
+
+/// What a wait for an answer ended with.
+pub enum Step<'s> {
+    Answer(&'s [u8]),
+    /// There will be no more answers.
+    Died,
+    Interrupted,
+    /// The time is over.
+    Late,
+}
+
+impl Session {
+    /// `format`: of the answers.
+    pub fn new(child: Child, said: Said, format: &Format) -> Session {
+        Session {
+            child,
+            said,
+            splitter: format.splitter(),
+            printed: Vec::new(),
+            taken: 0,
+            ended: false,
+            begun: Instant::now(),
+            answered: 0,
+        }
+    }
+
+    /// Sends what there is room for, until an answer is there.
+    pub fn next_answer(
+        &mut self,
+        feed: &mut Feed<'_>,
+        interrupts: Option<Interrupts<'_>>,
+        until: Option<Instant>,
+    ) -> io::Result<Step<'_>> {
+        loop {
+            if let Some(len) = self.splitter.next_record(&self.printed[self.taken..]) {
+                let start = self.taken;
+                self.taken += len;
+                return Ok(Step::Answer(&self.printed[start..self.taken]));
+            }
+            if self.child.stdout.is_none() {
+                return Ok(Step::Died);
+            }
+            let front = feed.front();
+            let watch = Watch {
+                stdin: !front.is_empty(),
+                stdout: true,
+                ended: !self.ended,
+                interrupts,
+                until,
+            };
+            let ready = wait(&self.child, &mut self.said, &watch)?;
+            if ready.interrupted {
+                return Ok(Step::Interrupted);
+            }
+            if ready.stdin {
+                feed.sent(send(&mut self.child, front)?);
+            }
+            if ready.stderr {
+                hear(&mut self.child, &mut self.said)?;
+            }
+            if ready.stdout || ready.ended {
+                self.read()?;
+            }
+            if ready.ended {
+                self.ended = true;
+                // What it has printed is there; others that hold its output have no say.
+                while self.read()? {}
+                self.child.stdout = None;
+            } else if !(ready.stdin || ready.stdout || ready.stderr)
+                && until.is_some_and(|until| Instant::now() >= until)
+            {
+                return Ok(Step::Late);
+            }
+        }
+    }
+
+    /// Reads once. Whether anything came.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(fd) = &self.child.stdout else {
+            return Ok(false);
+        };
+        self.printed.drain(..std::mem::take(&mut self.taken));
+        self.printed.reserve(READ);
+        let printed = &mut self.printed;
+        match read(|| Ok(rustix::io::read(fd.as_fd(), spare_capacity(printed))?))? {
+            Some(0) => {
+                self.child.stdout = None;
+                Ok(false)
+            }
+            got => Ok(got.is_some()),
+        }
+    }
+
+    /// Whether something is printed that is no answer to anything, when all is answered. Waits so long for it.
+    pub fn says_more(&mut self, patience: Duration) -> io::Result<bool> {
+        let until = Instant::now() + patience;
+        while self.taken == self.printed.len() && self.child.stdout.is_some() {
+            let watch = Watch {
+                stdout: true,
+                until: Some(until),
+                ..Watch::default()
+            };
+            let ready = wait(&self.child, &mut self.said, &watch)?;
+            if ready.stderr {
+                hear(&mut self.child, &mut self.said)?;
+            }
+            if ready.stdout {
+                self.read()?;
+            } else if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(self.taken < self.printed.len())
+    }
+
+    /// Whether it is still there to be asked.
+    pub fn lives(&self) -> bool {
+        self.child.stdout.is_some() && self.child.stdin.is_some() && !self.ended
+    }
+
+    /// Ends it before it has answered.
+    pub fn stop(&mut self) -> io::Result<ExitStatus> {
+        self.child.signal(Signal::TERM);
+        self.end(GRACE)
+    }
+
+    /// Gives it no more, and lets it end by itself, but not for long. What it printed meanwhile can be seen by
+    /// [`says_more`](Session::says_more).
+    pub fn end(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        self.child.stdin = None;
+        let until = Instant::now() + patience;
+        loop {
+            let watch = Watch {
+                stdout: true,
+                ended: !self.ended,
+                until: Some(until),
+                ..Watch::default()
+            };
+            let closed = self.child.stdout.is_none() && self.child.stderr.is_none();
+            if self.ended && closed || Instant::now() >= until {
+                break;
+            }
+            let ready = wait(&self.child, &mut self.said, &watch)?;
+            if ready.stderr {
+                hear(&mut self.child, &mut self.said)?;
+            }
+            if ready.stdout {
+                self.read()?;
+            }
+            self.ended |= ready.ended;
+        }
+        self.child.signal(Signal::KILL);
+        self.child.reap()
+    }
+}

@@ -1,0 +1,244 @@
+//! A chunk's records are talked over with a process, which answers each.
+//!
+//! Records are given out ahead of the answers; the k-th answer is the k-th record's. When a process dies, the records that it has
+//! not answered are given to a new one. A process gets its first record alone: so it is known which record it was that a
+//! process died of, and a record is charged with a death only if it was alone.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record};
+
+use super::failure::{CommandFailed, Why};
+use super::feed::Feed;
+use super::filter::Filter;
+use super::persistent::{ALONE, Death, FAREWELL, NO_ANSWER, SLOW, death, fatal};
+use super::session::Step;
+use super::worker::Worker;
+
+/// So many deaths in a row without one answer end the run.
+const MOST_DEATHS: u32 = 5;
+
+/// Said of a command that does.
+const TOO_MANY: &str = "gave more answers than it got records";
+
+/// One chunk, and the process that it is talked over with.
+struct Talk<'t, 'c> {
+    filter: &'t Filter<'t>,
+    worker: &'t mut Worker,
+    chunk: &'t Chunk<'c>,
+    interrupts: Interrupts<'c>,
+    feed: Feed<'c>,
+    /// The record of which the last process died, or one before it.
+    suspect: Option<u64>,
+}
+
+impl Filter<'_> {
+    /// Works on a chunk with the worker's process.
+    pub fn talk(
+        &self,
+        worker: &mut Worker,
+        chunk: &Chunk<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        let interrupts = chunk.interrupts().map_err(fatal)?;
+        if let Some(session) = &mut worker.session {
+            if session.says_more(Duration::ZERO).map_err(fatal)? {
+                // It is too late to say of which record.
+                return Err(ChunkError::Fatal(format!("the command {TOO_MANY}").into()));
+            }
+            if !session.lives() {
+                worker.session = None;
+            }
+        }
+        let mut talk = Talk {
+            filter: self,
+            feed: Feed::new(chunk, 0, self.input_end()),
+            worker,
+            chunk,
+            interrupts,
+            suspect: None,
+        };
+        talk.allow();
+        let first = chunk.first_number();
+        chunk.try_each(out, |record, out| {
+            talk.answer(record, record.number() - first, out)
+        })?;
+        talk.end()
+    }
+}
+
+impl Talk<'_, '_> {
+    /// Gets the answer of record `index` of the chunk.
+    fn answer(
+        &mut self,
+        record: &Record<'_>,
+        index: u64,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        let notes = &self.filter.notes;
+        let limit = self.filter.plan.timeout;
+        let due = limit.map(|limit| Instant::now() + limit);
+        loop {
+            if self.worker.session.is_none()
+                && let Err(death) = self.start(index)?
+            {
+                self.died(death, record.number())?;
+                continue;
+            }
+            let Some(session) = &mut self.worker.session else {
+                continue;
+            };
+            let waits = session.answered == 0 && !notes.slow.is_completed();
+            let note_at = waits.then(|| session.begun + SLOW);
+            let until = due.into_iter().chain(note_at).min();
+            let step = session.next_answer(&mut self.feed, Some(self.interrupts), until);
+            match step.map_err(fatal)? {
+                Step::Answer(answer) => {
+                    out.write_all(answer).map_err(fatal)?;
+                    return self.answered();
+                }
+                Step::Late => match limit {
+                    Some(limit) if due.is_some_and(|due| Instant::now() >= due) => {
+                        return Err(self.timed_out(limit, record.number()));
+                    }
+                    _ => self.filter.note(&notes.slow, || NO_ANSWER.to_owned()),
+                },
+                Step::Interrupted => {
+                    self.worker.session = None;
+                    return Err(ChunkError::Stopped);
+                }
+                Step::Died => {
+                    if let Some(session) = self.worker.session.take() {
+                        self.died(death(session).map_err(fatal)?, record.number())?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A new process, which gets the records from this one on.
+    fn start(&mut self, index: u64) -> Result<Result<(), Death>, ChunkError> {
+        let printed = match self.filter.start_session(self.worker, Some(self.chunk))? {
+            Ok(printed) => printed,
+            Err(death) => return Ok(Err(death)),
+        };
+        let learnt = self.filter.header.printed();
+        if printed != learnt {
+            return Err(ChunkError::Fatal(
+                format!(
+                    "a process of the command answers the header with {:?}, the first one did with {:?}",
+                    String::from_utf8_lossy(&printed),
+                    String::from_utf8_lossy(learnt)
+                )
+                .into(),
+            ));
+        }
+        self.feed = Feed::new(self.chunk, index, self.filter.input_end());
+        self.allow();
+        Ok(Ok(()))
+    }
+
+    /// How many records the process may get now.
+    fn allow(&mut self) {
+        let Some(session) = &self.worker.session else {
+            return;
+        };
+        let recycle = self.filter.plan.recycle.unwrap_or(u64::MAX);
+        let left = recycle.saturating_sub(session.answered + self.feed.owed);
+        self.feed.allowed = if session.answered == 0 {
+            left.min(1)
+        } else {
+            left
+        };
+    }
+
+    fn answered(&mut self) -> Result<(), ChunkError> {
+        self.feed.owed -= 1;
+        self.worker.deaths = 0;
+        self.suspect = None;
+        let Some(session) = &mut self.worker.session else {
+            return Ok(());
+        };
+        session.answered += 1;
+        if session.answered == 1 && self.worker.started == 1 {
+            let more = session.says_more(ALONE).map_err(fatal)?;
+            if more {
+                return self.too_many();
+            }
+        }
+        if Some(session.answered) == self.filter.plan.recycle {
+            session.end(FAREWELL).map_err(fatal)?;
+            let more = session.says_more(Duration::ZERO).map_err(fatal)?;
+            if more {
+                return self.too_many();
+            }
+            self.worker.session = None;
+            return Ok(());
+        }
+        self.allow();
+        Ok(())
+    }
+
+    /// The process died before it answered this record.
+    fn died(&mut self, death: Death, record: u64) -> Result<(), ChunkError> {
+        self.worker.session = None;
+        self.worker.deaths += 1;
+        let failed = CommandFailed {
+            why: Why::Died(death.status),
+            records: (record, record),
+            tail: death.tail,
+            hint: "",
+        };
+        if self.worker.deaths >= MOST_DEATHS {
+            let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
+            return Err(ChunkError::Fatal(what.into()));
+        }
+        if self.suspect == Some(record) {
+            return Err(failed.into());
+        }
+        self.suspect = Some(record);
+        Ok(())
+    }
+
+    /// The process did not answer this record in time.
+    fn timed_out(&mut self, limit: Duration, record: u64) -> ChunkError {
+        let mut tail = String::new();
+        if let Some(mut session) = self.worker.session.take() {
+            if let Err(error) = session.stop() {
+                return fatal(error);
+            }
+            tail = session.said.tail();
+        }
+        CommandFailed {
+            why: Why::TimedOut(limit),
+            records: (record, record),
+            tail,
+            hint: "",
+        }
+        .into()
+    }
+
+    /// All records are answered.
+    fn end(&mut self) -> Result<(), ChunkError> {
+        let more = match &mut self.worker.session {
+            Some(session) => session.says_more(Duration::ZERO).map_err(fatal)?,
+            None => false,
+        };
+        if more { self.too_many() } else { Ok(()) }
+    }
+
+    fn too_many(&mut self) -> Result<(), ChunkError> {
+        let session = self.worker.session.take();
+        let first = self.chunk.first_number();
+        let count = self.chunk.records().count() as u64;
+        Err(ChunkError::from(CommandFailed {
+            why: Why::Wrong(TOO_MANY.to_owned()),
+            records: (first, first + count.saturating_sub(1)),
+            tail: session
+                .map(|session| session.said.tail())
+                .unwrap_or_default(),
+            hint: "",
+        }))
+    }
+}

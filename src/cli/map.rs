@@ -2,7 +2,6 @@
 
 mod args;
 mod columns;
-mod delete;
 mod fault;
 mod filter;
 mod functions;
@@ -12,6 +11,7 @@ mod plan;
 mod print;
 mod rows;
 mod same;
+mod value;
 mod variables;
 mod work;
 

@@ -63,6 +63,14 @@ fn the_readme_mends_what_failed() {
 }
 
 #[test]
+fn the_readme_maps() {
+    runs_as_shown(
+        &TestEnv::new(),
+        "what the first object\nnames are the columns:",
+    );
+}
+
+#[test]
 fn the_readme_runs_commands() {
     runs_as_shown(&TestEnv::new(), "(`sort`, `grep -n`):");
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::{FailureArgs, FormatArg, InputArgs, OutputArgs, RunArgs, ShowArgs};
+use crate::cli::args::{
+    FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, ShowArgs,
+};
 
 #[derive(Debug, Args)]
 pub struct MapArgs {
@@ -27,6 +29,8 @@ pub struct MapArgs {
     pub failures: FailureArgs,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
     #[command(flatten)]
     pub show: ShowArgs,
     #[command(flatten)]

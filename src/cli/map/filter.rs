@@ -9,6 +9,7 @@ use jaq_json::Val;
 
 use super::fault::Fault;
 use super::functions::{self, NO_MODULES, REFUSED, Surroundings, Values};
+use super::value::Value;
 
 /// A compiled filter, shared by the workers.
 pub struct Filter(jaq_core::Filter<Values>);
@@ -50,8 +51,8 @@ impl Filter {
         context: Ctx<'f, Values>,
         value: Val,
     ) -> impl Iterator<Item = Result<Val, Fault>> {
-        self.0.id.run((context, value)).map(|output| {
-            output.map_err(|exception| {
+        self.0.id.run((context, Value(value))).map(|output| {
+            output.map(|value| value.0).map_err(|exception| {
                 Fault::Filter(match exception.get_err() {
                     Ok(error) => functions::message(error),
                     Err(_) => "the filter ended out of turn".to_owned(),
@@ -63,7 +64,10 @@ impl Filter {
 
 /// The context in which the filter runs on the records of a chunk.
 pub fn context<'a>(surroundings: &'a Surroundings<'a>, variables: &[Val]) -> Ctx<'a, Values> {
-    Ctx::new(surroundings, jaq_core::Vars::new(variables.iter().cloned()))
+    Ctx::new(
+        surroundings,
+        jaq_core::Vars::new(variables.iter().cloned().map(Value)),
+    )
 }
 
 /// The complaint that stands first in the filter.
@@ -136,3 +140,6 @@ fn span(code: &str, part: &str) -> Range<usize> {
         _ => 0..0,
     }
 }
+
+#[cfg(test)]
+mod tests;

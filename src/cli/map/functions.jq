@@ -7,7 +7,16 @@ def @tsv: tsv_row;
 
 def del(f): delpaths([path(f)]);
 
+def flatten: flatten(1e9);
+def gamma: lgamma;
+
 # What jq has and jaq has not.
+def recurse_down: recurse;
+def format($name):
+  if $name == "text" then @text elif $name == "json" then @json elif $name == "csv" then @csv
+  elif $name == "tsv" then @tsv elif $name == "html" then @html elif $name == "uri" then @uri
+  elif $name == "sh" then @sh elif $name == "base64" then @base64 elif $name == "base64d" then @base64d
+  else error("\($name) is not a valid format") end;
 def leaf_paths: paths(scalars);
 def ascii: [.] | implode;
 def toarray: if isarray then . else [.] end;

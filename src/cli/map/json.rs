@@ -281,3 +281,6 @@ fn what(error: &Error) -> String {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

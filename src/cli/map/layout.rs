@@ -122,7 +122,7 @@ fn members<'v>(columns: &[Val], object: &'v Map) -> Result<Vec<&'v Val>, Fault> 
         return Ok(row);
     }
     let others = object.keys().filter(|key| !columns.contains(key));
-    let others: Vec<String> = others.map(super::functions::shown).collect();
+    let others: Vec<String> = others.map(super::value::shown).collect();
     let (key, are) = match others.len() {
         1 => ("the key", "is no column"),
         _ => ("the keys", "are no columns"),
@@ -143,4 +143,26 @@ fn no_row(value: &Val) -> Fault {
     Fault::Columns(format!(
         "{kind} is no row: give objects or arrays, or write lines with -r"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back() {
+        for layout in [
+            Layout::Positional,
+            Layout::named([&b"a"[..]]),
+            Layout::named([&b""[..], b"a,b\n", b"\xff"]),
+        ] {
+            for end in [&b""[..], b"\n", b"\r\n"] {
+                let note = layout.to_bytes(end);
+                assert_eq!(Layout::from_bytes(&note), Some((layout.clone(), end)));
+            }
+        }
+        for note in [&b""[..], b"\x05\n", b"\x01\n\x09\0\0\0\0\0\0\0a"] {
+            assert_eq!(Layout::from_bytes(note), None, "{note:?}");
+        }
+    }
 }

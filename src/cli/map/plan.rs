@@ -75,6 +75,7 @@ impl MapPlan {
             return Err(usage("--columns is for CSV and TSV: add --to csv"));
         }
         plan.output_format = Some(output_format.clone());
+        plan.rate = args.pace.rate;
         plan.blank_lines = false;
         plan.stack_size = Some(STACK);
         // The library tells of the input's header only where one is written.

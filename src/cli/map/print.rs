@@ -166,3 +166,56 @@ fn float(out: &mut Vec<u8>, number: f64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jaq_json::Rc;
+
+    use super::*;
+
+    #[test]
+    fn floats_come_back_as_the_same_number() {
+        let mut number = 0.000_123_f64;
+        for step in 0..2000 {
+            number = -number * 1.37 + f64::from(step);
+            for float in [number, 1.0 / number, number * 1e290, number / 1e290] {
+                let float = float.clamp(f64::MIN, f64::MAX);
+                let mut text = Vec::new();
+                super::float(&mut text, float);
+                let text = String::from_utf8(text).unwrap();
+                let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(text.parse(), Ok(float), "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_filter_writes_otherwise_is_valid_too() {
+        for (number, wanted) in [
+            (Num::Dec(Rc::new(".5".to_owned())), "0.5"),
+            (Num::Dec(Rc::new("5.".to_owned())), "5"),
+            (Num::Dec(Rc::new("1.50".to_owned())), "1.50"),
+            (Num::Dec(Rc::new("-0".to_owned())), "-0"),
+            (Num::Float(-0.0), "-0"),
+            (Num::Float(f64::NAN), "null"),
+            (Num::Float(f64::NEG_INFINITY), "-1.7976931348623157e+308"),
+        ] {
+            let mut text = Vec::new();
+            json(&mut text, &Val::Num(number), false).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_in_json_is_refused() {
+        let text = |bytes: &[u8]| Val::utf8_str(bytes.to_vec());
+        let members = [(Val::Null, Val::Null)].into_iter().collect();
+        for value in [
+            text(b"\xff"),
+            Val::byte_str(b"x".to_vec()),
+            Val::obj(members),
+        ] {
+            assert!(json(&mut Vec::new(), &value, false).is_err(), "{value:?}");
+        }
+    }
+}

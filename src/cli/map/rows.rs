@@ -105,3 +105,23 @@ fn keys(names: Vec<&[u8]>) -> Vec<Vec<u8>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_one_name_are_told_apart() {
+        for (names, wanted) in [
+            ("a b", "a b"),
+            ("a a", "a a_2"),
+            ("a a a", "a a_2 a_3"),
+            ("a a a_2", "a a_3 a_2"),
+            ("a_2 a a", "a_2 a a_3"),
+            ("a a_2 a a_2", "a a_2 a_3 a_2_2"),
+        ] {
+            let keys = keys(names.split(' ').map(str::as_bytes).collect());
+            assert_eq!(keys.join(&b' '), wanted.as_bytes(), "{names}");
+        }
+    }
+}

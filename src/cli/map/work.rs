@@ -14,6 +14,7 @@ use super::functions::{Surroundings, Values};
 use super::layout::Layout;
 use super::rows::Rows;
 use super::same::unchanged;
+use super::value::Value;
 use super::variables::Variables;
 use super::{json, print};
 use crate::cli::args::FormatArg;
@@ -76,7 +77,7 @@ impl Process for Map<'_> {
         let surroundings = Surroundings {
             lut: self.filter.lut(),
             env: &self.variables.env,
-            input: Val::from(chunk.input().to_string_lossy().into_owned()),
+            input: Value::text(chunk.input().to_string_lossy().into_owned()),
             speaker: &self.speaker,
         };
         let columns = self.columns.as_ref();

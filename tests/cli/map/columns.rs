@@ -232,6 +232,51 @@ fn csv_as_ndjson_and_back() {
     .quiet();
 }
 
+/// A table as the `csv` crate writes it: quotes only where they are needed.
+fn table() -> impl Strategy<Value = Vec<u8>> {
+    let field = prop_oneof![
+        "-?[0-9]{1,4}(\\.[0-9]{0,3})?([eE][-+]?[0-9])?",
+        "[a-c ,\"\r\n\t;é+0]{0,5}",
+    ];
+    (1..4usize, proptest::collection::vec(field, 0..40)).prop_map(|(width, fields)| {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&["a", "b b", "c\"c"][..width]).unwrap();
+        for row in fields.chunks_exact(width) {
+            writer.write_record(row).unwrap();
+        }
+        writer.into_inner().unwrap()
+    })
+}
+
+#[test]
+fn any_csv_comes_back_from_ndjson() {
+    let env = TestEnv::new();
+    let config = Config {
+        cases: std::env::var("INORDER_CASES").map_or(20, |cases| cases.parse().unwrap()),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config)
+        .run(&(table(), 1..100u32), |(table, size)| {
+            env.write("input.csv", &table);
+            // Without rows no object names the columns.
+            let rows = csv::Reader::from_reader(&table[..]).records().count();
+            let wanted = if rows > 0 { &table[..] } else { b"" };
+            env.run(&format!(
+                "inorder map --chunk-size {size} -j 3 --to ndjson . input.csv | inorder map --chunk-size {size} -j 3 --to csv ."
+            ))
+            .quiet()
+            .out(wanted);
+            env.run(&format!(
+                "inorder map --chunk-size {size} -j 3 . input.csv; inorder map '.new = 1 | del(.new)' input.csv"
+            ))
+            .quiet()
+            .out([&table[..], &table[..]].concat());
+            Ok(())
+        })
+        .unwrap();
+}
+
 #[test]
 fn several_inputs_have_one_header() {
     let env = TestEnv::new();

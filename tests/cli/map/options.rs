@@ -267,6 +267,11 @@ fn options_shared_with_cat() {
         (&"map".into(), &2005.into())
     );
     env.run(&format!("cp {flights} same.csv; inorder map 'select(.dest == \"LAX\")' same.csv -o same.csv && wc -l < same.csv")).status(0);
+    env.run(&format!(
+        "begun=$(date +%s%N); inorder map --rate 100/s -N 1 --limit 50 . {flights} -o out.csv
+         [ $(($(date +%s%N) - begun)) -gt 400000000 ]"
+    ))
+    .quiet();
     env.run(&format!("inorder map . {flights} | head -1"))
         .status(0)
         .err("");

@@ -1,25 +1,31 @@
 //! `delpaths`, with the order of keys kept.
 
-use jaq_core::ValT;
-use jaq_json::{Error, Rc, Val, ValR};
+use jaq_core::path::Opt;
+use jaq_core::{ValR, ValT};
+use jaq_json::{Rc, Val};
 use jaq_std::ValT as _;
 
+use crate::cli::map::value::{Error, Value};
+
 /// The value without what stands at these paths.
-pub fn paths(value: Val, paths: Val) -> ValR {
-    let Val::Arr(paths) = paths else {
+pub fn paths(value: Value, paths: Value) -> ValR<Value> {
+    let Val::Arr(paths) = &paths.0 else {
         return Err(Error::typ(paths, "array"));
     };
     let mut paths: Vec<&Val> = paths.iter().collect();
     // The last first, so that the places of the others stay.
     paths.sort_by(|a, b| b.cmp(a));
     paths.dedup();
-    paths.into_iter().try_fold(value, |value, path| match path {
-        Val::Arr(path) => at(value, path),
-        other => Err(Error::typ(other.clone(), "array")),
-    })
+    let deleted = paths
+        .into_iter()
+        .try_fold(value.0, |value, path| match path {
+            Val::Arr(path) => at(value, path),
+            other => Err(Error::typ(Value(other.clone()), "array")),
+        });
+    deleted.map(Value)
 }
 
-fn at(value: Val, path: &[Val]) -> ValR {
+fn at(value: Val, path: &[Val]) -> ValR<Val, Value> {
     let Some((key, rest)) = path.split_first() else {
         return Ok(Val::Null);
     };
@@ -48,14 +54,14 @@ fn at(value: Val, path: &[Val]) -> ValR {
             Ok(Val::Arr(array))
         }
         // A slice: `{"start": .., "end": ..}`.
-        (value @ Val::Arr(_), Val::Obj(_)) if rest.is_empty() => {
-            slice(value, key, Val::Arr(Rc::default()))
+        (array @ Val::Arr(_), Val::Obj(_)) => {
+            let inner = match rest {
+                [] => Val::Arr(Rc::default()),
+                rest => at(Value(array.clone()).index(&Value(key.clone()))?.0, rest)?,
+            };
+            slice(array, key, inner)
         }
-        (value @ Val::Arr(_), Val::Obj(_)) => {
-            let inner = at(value.clone().index(key)?, rest)?;
-            slice(value, key, inner)
-        }
-        (value, key) => Err(Error::index(value, key.clone())),
+        (value, key) => Err(Error::index(Value(value), Value(key.clone()))),
     }
 }
 
@@ -70,12 +76,13 @@ fn place(index: &Val, len: usize) -> Option<usize> {
 }
 
 /// The array with that slice of it replaced.
-fn slice(array: Val, slice: &Val, by: Val) -> ValR {
-    let replaced = array.map_index(slice, jaq_core::path::Opt::Essential, |_| {
+fn slice(array: Val, slice: &Val, by: Val) -> ValR<Val, Value> {
+    let by = Value(by);
+    let replaced = Value(array).map_index(&Value(slice.clone()), Opt::Essential, |_| {
         std::iter::once(Ok(by.clone()))
     });
-    replaced.map_err(|exception| match exception.get_err() {
-        Ok(error) => error,
-        Err(_) => Error::str("a slice cannot be deleted"),
+    replaced.map(|value| value.0).map_err(|exception| {
+        let error = exception.get_err();
+        error.unwrap_or_else(|_| Error::str("a slice cannot be deleted"))
     })
 }

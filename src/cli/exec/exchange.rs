@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use inorder::Interrupts;
@@ -20,6 +21,12 @@ const LINGER: Duration = Duration::from_secs(10);
 pub const GRACE: Duration = Duration::from_secs(2);
 /// Between TERM and KILL, when the run is stopping.
 const STOP_GRACE: Duration = Duration::from_millis(200);
+
+/// Many commands write 4 KiB at a time, and to be woken for each costs more than the work. Where less than this came and went in a round,
+/// and more than that before, it is left to pile up for a moment: the pipes hold enough for the process to go on meanwhile.
+const WORTH_A_ROUND: usize = 64 << 10;
+const MOMENT: Duration = Duration::from_micros(100);
+
 /// Where the standard output of a process goes.
 pub trait Take {
     /// Reads once and takes it; how much was read, 0 at the end.
@@ -67,6 +74,7 @@ impl Exchange<'_> {
         // When the process ended, and when something came last.
         let mut ended: Option<(Instant, Instant)> = None;
         self.close_when_fed();
+        let mut moved_before = 0;
         loop {
             let all_read = self.child.stdout.is_none() && self.child.stderr.is_none();
             let now = Instant::now();
@@ -123,12 +131,21 @@ impl Exchange<'_> {
                     kill_at: Instant::now() + STOP_GRACE,
                 });
             }
-            let moved = self.exchange(&ready)?;
+            let left = self.left();
+            let came = self.exchange(&ready)?;
             if let Some((_, last)) = &mut ended
-                && moved
+                && came > 0
             {
                 *last = Instant::now();
             }
+            let moved = came + (left - self.left());
+            if ended.is_none()
+                && (1..WORTH_A_ROUND).contains(&moved)
+                && moved_before > WORTH_A_ROUND
+            {
+                thread::sleep(MOMENT);
+            }
+            moved_before += moved;
             if ended.is_none() && ready.ended {
                 let now = Instant::now();
                 ended = Some((now, now));
@@ -138,24 +155,29 @@ impl Exchange<'_> {
         }
     }
 
-    /// Moves what can be moved at once. Whether anything came.
-    fn exchange(&mut self, ready: &Ready) -> io::Result<bool> {
+    /// Input that is not sent yet.
+    fn left(&self) -> usize {
+        self.input.iter().map(|part| part.len()).sum()
+    }
+
+    /// Moves what can be moved at once. How much came.
+    fn exchange(&mut self, ready: &Ready) -> io::Result<usize> {
         if ready.stdin {
             self.feed()?;
         }
-        let mut moved = false;
+        let mut came = 0;
         if ready.stdout
             && let Some(fd) = &self.child.stdout
         {
             match read(|| self.output.take(fd.as_fd()))? {
                 Some(0) => self.child.stdout = None,
-                read => moved |= read.is_some(),
+                read => came += read.unwrap_or(0),
             }
         }
         if ready.stderr {
-            moved |= hear(&mut self.child, self.said)?;
+            came += usize::from(hear(&mut self.child, self.said)?);
         }
-        Ok(moved)
+        Ok(came)
     }
 
     fn feed(&mut self) -> io::Result<()> {

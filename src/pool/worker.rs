@@ -12,7 +12,7 @@ use super::policy::Policy;
 use super::runs::FailingRuns;
 use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
-use crate::checksum::crc;
+use crate::checksum::{Digest, crc};
 use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, Place};
@@ -204,8 +204,11 @@ impl<P: Process> Work<P> {
         } else {
             Vec::new()
         };
+        let (lines, input) = match self.sums {
+            true => count_and_sum(bytes),
+            false => (count_lines(bytes), 0),
+        };
         let sums = self.sums.then(|| {
-            let input = crc(bytes);
             let whole = match framed.place.added {
                 0 => input,
                 _ => crc(&framed.bytes),
@@ -224,7 +227,7 @@ impl<P: Process> Work<P> {
             runs: so_far.runs,
             ended,
             bytes: bytes.len() as u64,
-            lines: count_lines(bytes),
+            lines,
             sums,
             tail,
             place: framed.place,
@@ -244,6 +247,17 @@ impl<P: Process> Drop for Work<P> {
             drop_quietly(state);
         }
     }
+}
+
+/// LF bytes and the checksum, block by block: what was just counted is at hand to be summed.
+fn count_and_sum(bytes: &[u8]) -> (u64, u32) {
+    let mut digest = Digest::default();
+    let mut lines = 0;
+    for block in bytes.chunks(16 << 10) {
+        lines += count_lines(block);
+        digest.update(block);
+    }
+    (lines, digest.sum())
 }
 
 /// LF bytes.

@@ -276,6 +276,10 @@ fn e6_streams_are_refused_at_the_start() {
         ("inorder cat in --resume", "the output must be a file"),
         ("inorder cat in -o /dev/null --resume", output),
         ("inorder cat in --restart", "the output must be a file"),
+        (
+            "inorder cat in -o out.gz --resume",
+            "a run can be resumed only if its output is not compressed",
+        ),
     ] {
         env.run(script).status(2).err_has(named);
     }
@@ -498,4 +502,52 @@ fn the_loop_of_the_help_runs_until_it_is_done() {
     env.run("rm tries; cp in out.part").quiet();
     env.run(&format!("{script} 2> /dev/null; wc -l < tries"))
         .out("1\n");
+}
+
+#[test]
+fn map_exec_and_packed_inputs_are_gone_on_with() {
+    let env = TestEnv::new();
+    let rows = (0..4000).map(|n| format!("{n},\"two\nlines {n}\"\n"));
+    env.write("in.csv", format!("id,text\n{}", rows.collect::<String>()));
+    env.run("gzip -k in.csv").quiet();
+    for (command, end) in [
+        (
+            "map 'if .id % 100 == 7 then error(\"no\") else {id, twice: (.id * 2)} end' in.csv",
+            "",
+        ),
+        ("map -r .text in.csv.gz", ""),
+        (
+            "exec --from lines --chunk-size 4k in.csv",
+            "-- awk '/77$/ { exit 3 } { print }'",
+        ),
+        ("cat --work sleep:20us,fail:1% in.csv.gz", ""),
+    ] {
+        let whole = format!("inorder {command} --rejects whole.bad -o whole {end}");
+        let run =
+            format!("inorder {command} --rejects bad -o out --resume --checkpoint-every 1ms {end}");
+        let ran = env.run(&format!(
+            "{whole} 2> /dev/null
+             for pause in 0.01 0.03 0.06 0.02 0.1; do
+               (timeout -s KILL $pause {run}; true) > /dev/null 2>&1
+             done
+             {run} 2> /dev/null
+             cmp out whole && cmp bad whole.bad && cmp bad.errors.ndjson whole.bad.errors.ndjson
+             echo $?; rm -f out bad* whole*; ls out.* 2> /dev/null"
+        ));
+        assert_eq!(ran.out, "0\n", "{ran}");
+    }
+    // What the work is may not change.
+    env.run("timeout -s KILL 0.05 inorder exec --chunk-size 1k in.csv -o out --resume -- sh -c 'sleep 0.02; cat'");
+    for (change, named) in [
+        (
+            "--chunk-size 1k in.csv -o out --resume -- cat",
+            "command was",
+        ),
+        (
+            "--chunk-size 2k in.csv -o out --resume -- sh -c 'sleep 0.02; cat'",
+            "chunk-size",
+        ),
+    ] {
+        refused(&env, &format!("inorder exec {change}"), 4, named);
+    }
 }

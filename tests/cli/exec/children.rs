@@ -129,7 +129,8 @@ fn d11_no_zombies_and_no_descriptors_are_left() {
     ran.status(0);
     for line in ran.out.lines() {
         let (fds, zombies) = line.split_once(' ').unwrap();
-        assert!(fds.parse::<u32>().unwrap() < 24, "{ran}");
+        // Those of the run and of two commands, some of them about to be closed; what leaked would come to hundreds.
+        assert!(fds.parse::<u32>().unwrap() < 48, "{ran}");
         assert!(zombies.parse::<u32>().unwrap() <= 2, "{ran}");
     }
 }

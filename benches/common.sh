@@ -1,15 +1,21 @@
 # What the scripts here have in common; it is sourced. They set work, a folder for the files of this run, out, the file
-# that the measured commands write, and root, the project's folder.
+# that the measured commands write, root, the project's folder, and binary, tmpfs and only, as they were typed.
 
 fail() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 1
 }
 
-# need COMMAND PACKAGE
-need() {
-    type -P "$1" > /dev/null || fail "$1 is missing (the package is called $2)"
+# need_tools: fails unless what every script takes is there.
+need_tools() {
+    [[ -n ${EPOCHREALTIME:-} ]] || fail 'bash 5 or newer is needed'
+    [[ -x $binary ]] || fail "$binary is missing: run cargo build --release, or name it with --binary"
+    [[ -x /usr/bin/time ]] || fail 'GNU time is missing (the package is called time)'
+    [[ -d $tmpfs ]] || fail "$tmpfs is no folder: name a tmpfs with --tmpfs"
 }
+
+# wanted PART: whether it was asked for
+wanted() { [[ ,$only, == *,$1,* ]]; }
 
 # ---- input
 

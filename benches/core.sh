@@ -36,10 +36,7 @@ while (($# > 0)); do
         *) fail "unknown option $1 (the options stand at the top of the script)" ;;
     esac
 done
-[[ -n ${EPOCHREALTIME:-} ]] || fail 'bash 5 or newer is needed'
-[[ -x $binary ]] || fail "$binary is missing: run cargo build --release, or name it with --binary"
-[[ -x /usr/bin/time ]] || fail 'GNU time is missing (the package is called time)'
-[[ -d $tmpfs ]] || fail "$tmpfs is no folder: name a tmpfs with --tmpfs"
+need_tools
 
 work=$(mktemp -d "$tmpfs/inorder-core.XXXXXX")
 far=''
@@ -55,8 +52,6 @@ label() {
         quoted) echo 'CSV, quotes in every tenth row' ;;
     esac
 }
-
-wanted() { [[ ,$only, == *,$1,* ]]; }
 
 # ---- parts
 

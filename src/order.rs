@@ -232,11 +232,7 @@ impl<C, R> Order<C, R> {
         }
         let (ticket, chunk) = state.ready.pop()?;
         state.slots.start(ticket);
-        let wakes = state.wakes_reader(&self.limits);
-        drop(state);
-        if wakes {
-            self.room.notify_all();
-        }
+        self.unlock(state, false);
         Some((ticket, chunk))
     }
 
@@ -275,6 +271,12 @@ impl<C, R> Order<C, R> {
         state.ready.put_off(ticket, chunk, due);
         // It has another time to look at.
         let wakes_writer = mem::take(&mut state.writer_waits);
+        self.unlock(state, wakes_writer);
+        true
+    }
+
+    /// Gives the lock back, then wakes who has something to do.
+    fn unlock(&self, mut state: MutexGuard<'_, State<C, R>>, wakes_writer: bool) {
         let wakes_reader = state.wakes_reader(&self.limits);
         drop(state);
         if wakes_writer {
@@ -283,7 +285,6 @@ impl<C, R> Order<C, R> {
         if wakes_reader {
             self.room.notify_all();
         }
-        true
     }
 
     fn settle(&self, ticket: Ticket, outcome: Outcome<R>, bytes: Option<usize>) -> bool {
@@ -296,14 +297,7 @@ impl<C, R> Order<C, R> {
         state.budget.replace(old, new);
         let is_head = ticket.seq == state.slots.head();
         let wakes_writer = is_head && mem::take(&mut state.writer_waits);
-        let wakes_reader = state.wakes_reader(&self.limits);
-        drop(state);
-        if wakes_writer {
-            self.head.notify_all();
-        }
-        if wakes_reader {
-            self.room.notify_all();
-        }
+        self.unlock(state, wakes_writer);
         true
     }
 
@@ -349,11 +343,7 @@ impl<C, R> Order<C, R> {
         let charge = state.slots.release();
         debug_assert!(charge.is_some(), "the head was not taken");
         state.budget.give_back(charge.unwrap_or(0));
-        let wakes = state.wakes_reader(&self.limits);
-        drop(state);
-        if wakes {
-            self.room.notify_all();
-        }
+        self.unlock(state, false);
     }
 
     /// The head, taken by [`next`](Order::next), is to be worked on again: puts it back at the front of the ready list, as its next attempt,
@@ -368,11 +358,7 @@ impl<C, R> Order<C, R> {
         };
         state.budget.replace(old, bytes);
         state.ready.push_first(ticket, chunk);
-        let wakes = state.wakes_reader(&self.limits);
-        drop(state);
-        if wakes {
-            self.room.notify_all();
-        }
+        self.unlock(state, false);
     }
 
     // For everyone.

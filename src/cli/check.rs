@@ -162,12 +162,12 @@ impl Check {
             return Ok(());
         };
         let header = chunk.header().is_some();
-        self.text.look_at(chunk, scanned, false);
-        let (mut fields, mut longest) = (0, 0);
+        let mut seen = self.text.look_at(chunk, scanned);
+        let mut fields = 0;
         let done = chunk.each(out, |record, _| {
             let found = record.field_count();
             fields += found as u64;
-            longest = record.bytes().len().max(longest);
+            seen.see(record);
             if found == expected {
                 Ok(())
             } else {
@@ -180,7 +180,7 @@ impl Check {
             }
         });
         self.fields.fetch_add(fields, Relaxed);
-        self.text.record_of(longest);
+        self.text.add(chunk, &seen);
         done
     }
 }
@@ -211,28 +211,28 @@ impl Process for Check {
         if self.kind == Kind::Rows {
             return self.rows(chunk, scanned, out);
         }
-        self.text.look_at(chunk, scanned, self.kind == Kind::Lines);
+        let mut seen = self.text.look_at(chunk, scanned);
         match self.kind {
             Kind::Rows => Ok(()),
             Kind::Json => {
-                let mut longest = 0;
                 let done = chunk.each(out, |record, out| {
-                    longest = record.bytes().len().max(longest);
+                    seen.see(record);
                     self.record(scanned, record, out)
                 });
-                self.text.record_of(longest);
+                self.text.add(chunk, &seen);
                 done
             }
             // Records of any bytes are right, and the pipeline has counted them.
             Kind::Lines => {
+                self.text.lines(chunk.bytes());
                 if chunk.first_number() == 1 && starts_with_cr_lines(chunk) {
                     self.has_cr.store(true, Relaxed);
                 }
                 Ok(())
             }
             Kind::Other => {
-                let longest = chunk.records().map(|record| record.bytes().len()).max();
-                self.text.record_of(longest.unwrap_or(0));
+                chunk.records().for_each(|record| seen.see(&record));
+                self.text.add(chunk, &seen);
                 Ok(())
             }
         }

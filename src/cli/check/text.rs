@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use inorder::{Chunk, Encoding};
+use inorder::{Chunk, Encoding, Record};
 use memchr::{memchr, memchr_iter};
 use serde::Serialize;
 
@@ -76,6 +76,23 @@ impl Scanned {
     }
 }
 
+/// What was seen of the records of a chunk.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// Blank lines between them are not counted yet.
+    first_time: bool,
+    longest: usize,
+    bytes: usize,
+}
+
+impl Records {
+    #[inline]
+    pub fn see(&mut self, record: &Record<'_>) {
+        self.longest = self.longest.max(record.bytes().len());
+        self.bytes += record.raw().len();
+    }
+}
+
 impl Text {
     pub fn new(nul_ends: bool) -> Text {
         Text {
@@ -84,26 +101,31 @@ impl Text {
         }
     }
 
-    /// Looks at a chunk. `lines`: its records are lines, and blank ones are records.
-    pub fn look_at(&self, chunk: &Chunk<'_>, scanned: &mut Scanned, lines: bool) {
+    /// Looks at a chunk before its records are gone through.
+    pub fn look_at(&self, chunk: &Chunk<'_>, scanned: &mut Scanned) -> Records {
         if scanned.has(chunk) {
-            return;
+            return Records::default();
         }
         let header = chunk.header_record().map_or(0, |header| header.raw().len());
         if chunk.offset() == (chunk.preamble().len() + header) as u64 {
             self.look_at_top(chunk);
         }
-        let bytes = chunk.bytes();
-        let odd = self.scan(bytes);
-        if lines {
-            self.lines(bytes);
-        } else if odd {
+        self.scan(chunk.bytes());
+        Records {
+            first_time: true,
+            ..Records::default()
+        }
+    }
+
+    /// Takes what was seen of a chunk's records, or of some where one failed.
+    pub fn add(&self, chunk: &Chunk<'_>, records: &Records) {
+        self.record_of(records.longest);
+        if records.first_time && records.bytes < chunk.bytes().len() {
             self.gaps(chunk);
         }
     }
 
-    /// A record has so many bytes.
-    pub fn record_of(&self, len: usize) {
+    fn record_of(&self, len: usize) {
         self.longest.fetch_max(len as u64, Relaxed);
     }
 
@@ -127,18 +149,15 @@ impl Text {
         }
     }
 
-    /// Counts what is seldom there. Whether there may be blank lines.
-    fn scan(&self, bytes: &[u8]) -> bool {
-        let (mut ascii, mut odd) = (true, false);
-        let mut last = b'\n';
+    /// Counts what is seldom there.
+    fn scan(&self, bytes: &[u8]) {
+        let mut ascii = true;
         for block in bytes.chunks(BLOCK) {
             ascii &= block.is_ascii();
             if memchr(0, block).is_some() {
                 let nuls = memchr_iter(0, block).count() as u64;
                 self.nuls.fetch_add(nuls, Relaxed);
             }
-            odd |= has_line_end_after_another(last, block);
-            last = block[block.len() - 1];
         }
         if memchr(b'\r', bytes).is_some() {
             let crs = memchr_iter(b'\r', bytes).count() as u64;
@@ -146,7 +165,6 @@ impl Text {
             let crlfs = memchr_iter(b'\r', bytes).filter(followed).count() as u64;
             self.crs.fetch_add(crs, Relaxed);
             self.crlfs.fetch_add(crlfs, Relaxed);
-            odd |= crs > crlfs;
         }
         if !ascii {
             self.not_ascii.store(true, Relaxed);
@@ -155,11 +173,10 @@ impl Text {
                 self.not_utf8.store(true, Relaxed);
             }
         }
-        odd
     }
 
-    /// Blank lines and the longest one.
-    fn lines(&self, bytes: &[u8]) {
+    /// Blank lines and the longest one, where they are the records.
+    pub fn lines(&self, bytes: &[u8]) {
         let (mut start, mut blank, mut longest) = (0, 0, 0);
         for end in memchr_iter(b'\n', bytes) {
             let len = end - start;
@@ -250,17 +267,6 @@ impl fmt::Display for TextReport {
     }
 }
 
-/// Whether an LF is followed by an LF or CR: there may be a blank line. `last` came before the block.
-fn has_line_end_after_another(last: u8, block: &[u8]) -> bool {
-    let is_end = |byte: u8| u8::from(byte == b'\n') | u8::from(byte == b'\r');
-    let pairs = block.iter().zip(&block[1..]);
-    // Without a branch, so that many bytes are compared at once.
-    let found = pairs.fold(0, |found, (&one, &two)| {
-        found | (u8::from(one == b'\n') & is_end(two))
-    });
-    found != 0 || (last == b'\n' && is_end(block[0]) != 0)
-}
-
 /// Line ends: LF, CR LF as one, CR.
 fn count_ends(bytes: &[u8]) -> u64 {
     let cr = |&at: &usize| bytes.get(at + 1) != Some(&b'\n');
@@ -320,10 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_after_another_are_seen_over_blocks() {
-        assert!(has_line_end_after_another(b'\n', b"\n"));
-        assert!(has_line_end_after_another(b'a', b"b\n\r\n"));
-        assert!(!has_line_end_after_another(b'a', b"\nb\r\n"));
+    fn ends_of_all_kinds_are_counted() {
         assert_eq!(count_ends(b"\r\n\r\n\n"), 3);
         assert_eq!(count_ends(b"\r\r"), 2);
     }

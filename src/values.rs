@@ -81,9 +81,10 @@ impl<I: Iterator> Ordered<I> {
         self
     }
 
-    /// Most items at any moment between the source's `next` and the result's. Default, and 0: 2048 a thread.
+    /// Most items at any moment between the source's `next` and the result's. Default, and 0: 8192 a thread.
     ///
-    /// After an item that takes long, the others go on until the window is full; a small one saves memory.
+    /// After an item that takes long, the others go on until the window is full. A small one saves memory: for items or results that are
+    /// large, set it, or [`memory`](Ordered::memory). Items that take far less than a microsecond need a large one.
     pub fn window(mut self, items: usize) -> Self {
         self.window = items;
         self
@@ -224,7 +225,7 @@ impl<I: Iterator> Ordered<I> {
             threads => threads,
         };
         let window = match self.window {
-            0 => threads.saturating_mul(2048),
+            0 => threads.saturating_mul(8192),
             window => window,
         };
         let bounds = Bounds::new(threads, window, self.weight);

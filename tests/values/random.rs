@@ -94,7 +94,7 @@ impl Run {
 
     pub fn window(&self) -> usize {
         match self.window {
-            0 => 2048 * self.threads,
+            0 => 8192 * self.threads,
             window => window,
         }
     }

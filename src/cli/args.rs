@@ -330,7 +330,7 @@ pub struct FailureArgs {
     /// How long to wait before the first retry; it doubles up to 30 s, and between half and all of it is waited
     #[arg(long, value_name = "D", value_parser = units::duration, default_value = "100ms")]
     pub retry_delay: Duration,
-    /// Stop when N attempts at whole chunks have failed in a row, retries included: it fails on everything; 0 is no limit
+    /// Stop when N chunks or parts of chunks have failed in a row, each after its retries: it fails on everything; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub max_failing_runs: u64,
 }

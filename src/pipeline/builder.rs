@@ -301,11 +301,11 @@ impl Builder {
         self
     }
 
-    /// So many attempts in a row that failed [whole](crate::ChunkError::Whole), without one in between that did not, end the run: the work fails on
-    /// everything. Retries and attempts at parts of a chunk count. Which one is the last depends on how the input is cut, so only with a
+    /// So many chunks, or parts of chunks, in a row that failed [whole](crate::ChunkError::Whole), without one in between that did not, end the run: the
+    /// work fails on everything. However often each was [tried](Builder::retry), it counts once. Which one is the last depends on how the input is cut, so only with a
     /// [fixed chunk size](Builder::chunk_size) on the input alone. Default: 64; 0 is no limit.
-    pub fn max_failing_runs(mut self, attempts: u64) -> Builder {
-        self.settings.max_failing_runs = attempts;
+    pub fn max_failing_runs(mut self, runs: u64) -> Builder {
+        self.settings.max_failing_runs = runs;
         self
     }
 
@@ -448,11 +448,11 @@ impl Settings {
         self.chunk_records.min(paced)
     }
 
-    /// As many attempts in a row that fail whole end the run.
+    /// As many chunks, or parts of them, in a row that fail whole end the run.
     pub fn max_failing_runs(&self) -> u64 {
         match self.max_failing_runs {
             0 => u64::MAX,
-            attempts => attempts,
+            runs => runs,
         }
     }
 

@@ -24,10 +24,10 @@ pub(super) struct Failures {
     format: Format,
     /// So many records may fail.
     max_errors: u64,
-    /// As many attempts in a row that fail whole end the run.
+    /// As many chunks, or parts of them, in a row that fail whole end the run.
     max_failing_runs: u64,
     failed: u64,
-    /// Attempts that failed whole since the last one that did not.
+    /// Those that failed whole since the last one that did not.
     in_a_row: u64,
 }
 
@@ -59,7 +59,7 @@ impl Failures {
         (self.failed, self.in_a_row) = (failed, in_a_row);
     }
 
-    /// Attempts that failed whole since the last one that did not.
+    /// Those that failed whole since the last one that did not.
     #[cfg_attr(not(unix), allow(dead_code))]
     pub fn in_a_row(&self) -> u64 {
         self.in_a_row

@@ -35,7 +35,7 @@ pub(super) fn too_many(failure: RecordFailure, position: Position, most: u64) ->
 
 /// So many attempts failed in a row.
 pub(super) fn all_fail(failure: RecordFailure, position: Position, attempts: u64) -> Error {
-    let what = format!("failed, as did all of {attempts} attempts in a row");
+    let what = format!("failed, as did all of {attempts} runs in a row");
     ended_by(failure, position, what)
 }
 

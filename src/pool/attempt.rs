@@ -194,13 +194,13 @@ impl<P: Process> Attempt<'_, P> {
         let again = !part.once && policy.retry.again(tries, &*error);
         let place = self.place(part.index, record.start);
         let failure = self.failure(place, part.records, tries, kind, error);
-        self.so_far.runs.failure();
-        if self.so_far.runs.trail >= policy.max_failing_runs {
-            return Err(Ended::AllFail(failure));
-        }
         if again {
             self.so_far.left.push(Part { tries, ..part });
             return Ok(self.try_again(failure));
+        }
+        self.so_far.runs.failure();
+        if self.so_far.runs.trail >= policy.max_failing_runs {
+            return Err(Ended::AllFail(failure));
         }
         if policy.stops {
             return self.fail(failure, record).map(|()| None);

@@ -11,7 +11,7 @@ pub(crate) enum Ended {
     Failed(RecordFailure),
     /// One record more failed than may fail; added by the ordered stage.
     TooMany(RecordFailure),
-    /// So many attempts in a row failed, this one last.
+    /// So many chunks, or parts of them, failed in a row, this one last.
     AllFail(RecordFailure),
     /// A record is longer than allowed.
     TooLong(RecordPlace, TooLong),

@@ -10,6 +10,6 @@ pub(crate) struct Policy {
     /// The bytes of failing records are set aside.
     pub rejects: bool,
     pub retry: Retry,
-    /// As many attempts in a row that fail whole end the run.
+    /// As many chunks, or parts of them, in a row that fail whole end the run.
     pub max_failing_runs: u64,
 }

@@ -1,8 +1,9 @@
-//! Attempts that fail whole, in a row: a command that fails on everything is not tried on everything.
+//! What fails whole, in a row: a command that fails on everything is not tried on everything. A chunk, or a part of one, is counted once it has
+//! failed for good: how often it was tried says nothing about what comes after it.
 
 use super::RecordFailure;
 
-/// The attempts at a chunk that failed whole. Those before its first success continue the row of the chunks before it, those after its last
+/// The chunk and its parts that failed whole. Those before its first success continue the row of the chunks before it, those after its last
 /// one may be continued by the next.
 #[derive(Default)]
 pub(crate) struct FailingRuns {

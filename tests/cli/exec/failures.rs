@@ -118,6 +118,24 @@ fn retries_see_their_number() {
 }
 
 #[test]
+fn many_retries_of_a_few_failing_records_are_not_a_command_that_fails_on_everything() {
+    let env = TestEnv::new();
+    env.write("in", numbers(1000));
+    let script = "awk '{ print } $1 == 1 || $1 == 2 || $1 == 500 { exit 3 }'";
+    env.run(&format!(
+        "inorder exec -N 200 -j 2 --retries 40 --retry-delay 0s --rejects bad in -o out -- {script}"
+    ))
+    .status(3);
+    assert_eq!(env.read("bad"), b"1\n2\n500\n");
+    let good: Vec<u8> = numbers(1000)
+        .lines()
+        .filter(|line| !["1", "2", "500"].contains(line))
+        .flat_map(|line| [line.as_bytes(), b"\n"].concat())
+        .collect();
+    assert!(env.read("out") == good);
+}
+
+#[test]
 fn failing_records_are_set_aside_with_what_the_command_said() {
     let env = TestEnv::new();
     env.write("in", numbers(20));

@@ -208,7 +208,7 @@ fn work_that_fails_on_everything_ends_soon() {
             let came = Came::of(builder, &shelf, Source::bytes(text.as_bytes()), &command);
             let (message, ..) = came.end.unwrap_err();
             assert!(
-                message.contains("failed, as did all of 64 attempts in a row, record "),
+                message.contains("failed, as did all of 64 runs in a row, record "),
                 "{message}"
             );
             assert!(message.ends_with(": command exited 3"));

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod cat;
 mod check;
+mod compression;
 mod escape;
 #[cfg(unix)]
 mod exec;

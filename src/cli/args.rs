@@ -318,7 +318,7 @@ pub struct FailureArgs {
     /// Set failing records aside in PATH, as they were, and what is wrong with each in PATH.errors.ndjson
     ///
     /// With the header, so that they can be mended and run again. Both files are written anew by each run, are empty when
-    /// nothing failed, and are kept when the run fails.
+    /// nothing failed, and are kept when the run fails. The records are compressed by the name: .gz, .zst.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub rejects: Option<PathBuf>,
     /// Stop once more than N records have failed [default: no limit]

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inorder::{Builder, OnError, Rejects, Retry};
+use inorder::{Builder, Compress, OnError, Rejects, Retry};
 
 use super::args::{FailureArgs, OnErrorArg};
+use super::compression::by_name;
 use super::status::usage;
 
 /// What becomes of records that fail.
@@ -13,6 +14,8 @@ use super::status::usage;
 pub struct Failures {
     pub on_error: OnErrorArg,
     pub rejects: Option<PathBuf>,
+    /// What is set aside.
+    compress: Option<Compress>,
     pub max_errors: Option<u64>,
     /// A command whose work gives the same each time refuses any.
     pub retries: u32,
@@ -25,6 +28,7 @@ impl Default for Failures {
         Failures {
             on_error: OnErrorArg::Stop,
             rejects: None,
+            compress: None,
             max_errors: None,
             retries: 0,
             retry_delay: Duration::ZERO,
@@ -52,9 +56,11 @@ impl Failures {
             (_, Some(_)) => OnErrorArg::Reject,
             (typed, None) => typed.unwrap_or(OnErrorArg::Stop),
         };
+        let compress = args.rejects.as_deref().map(by_name).transpose()?;
         Ok(Failures {
             on_error,
             rejects: args.rejects,
+            compress: compress.flatten(),
             max_errors: args.max_errors,
             retries: args.retries,
             retry_delay: args.retry_delay,
@@ -71,7 +77,13 @@ impl Failures {
     pub fn set(&self, builder: Builder) -> Builder {
         let on_error = match (self.on_error, &self.rejects) {
             (OnErrorArg::Stop, _) => OnError::Stop,
-            (OnErrorArg::Reject, Some(path)) => OnError::Reject(Rejects::file(path)),
+            (OnErrorArg::Reject, Some(path)) => {
+                let rejects = Rejects::file(path);
+                OnError::Reject(match self.compress {
+                    Some(compress) => rejects.compress(compress),
+                    None => rejects,
+                })
+            }
             (OnErrorArg::Skip | OnErrorArg::Reject, _) => OnError::Skip,
         };
         let mut builder = builder

@@ -8,9 +8,10 @@ use std::time::Duration;
 use inorder::{Builder, Compress, Encoding, Format, Pipeline, Preamble, Resume, Sink, Source};
 
 use super::args::{
-    CatArgs, CheckArgs, CompressArg, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg,
-    OutputArgs, ProgressArg, RunArgs, ShowArgs,
+    CatArgs, CheckArgs, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs,
+    ProgressArg, RunArgs, ShowArgs,
 };
+use super::compression::compression;
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
@@ -170,7 +171,7 @@ impl Plan {
         let name = OutputName::typed(output.output);
         self.output_header = !output.no_output_header;
         self.output_encoding = output.output_encoding;
-        self.compress = compression(&name, output.compress, output.level)?;
+        self.compress = compression(name.path(), output.compress, output.level)?;
         self.failures = Failures::new(failures)?;
         self.result_on_terminal = name == OutputName::Stdout && io::stdout().is_terminal();
         self.refuse_clashes(&name)?;
@@ -356,44 +357,6 @@ impl Dialect {
             format = format.quote(self.quote);
         }
         Some(format)
-    }
-}
-
-/// How a result of that name is compressed.
-fn compression(
-    name: &OutputName,
-    typed: CompressArg,
-    level: Option<i32>,
-) -> anyhow::Result<Option<Compress>> {
-    let compress = match typed {
-        CompressArg::None => None,
-        CompressArg::Gzip => Some(Compress::gzip()),
-        CompressArg::Zstd => Some(Compress::zstd()),
-        CompressArg::Auto => by_name(name)?,
-    };
-    match (compress, level) {
-        (Some(compress), Some(level)) => {
-            let leveled = compress.level(level);
-            Ok(Some(leveled.map_err(|error| usage(error.to_string()))?))
-        }
-        (None, Some(_)) => Err(usage(
-            "--level is for compressed output: add --compress gzip or zstd",
-        )),
-        (compress, None) => Ok(compress),
-    }
-}
-
-/// How the name of a result says that it is compressed.
-fn by_name(name: &OutputName) -> anyhow::Result<Option<Compress>> {
-    let extension = name.path().and_then(|path| path.extension());
-    let extension = extension.map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("gz" | "gzip") => Ok(Some(Compress::gzip())),
-        Some("zst" | "zstd") => Ok(Some(Compress::zstd())),
-        Some(other @ ("bz2" | "xz" | "bgz" | "bgzf")) => Err(usage(format!(
-            "{other} can't be written: only gzip and zstd can; --compress none writes plain bytes under this name"
-        ))),
-        _ => Ok(None),
     }
 }
 

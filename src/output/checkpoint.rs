@@ -28,7 +28,7 @@ pub(crate) struct Checkpoint {
     /// The header that was written, if one was.
     pub header: Option<HeaderState>,
     pub position: Place,
-    pub output: FileState,
+    pub output: OutputState,
     pub rejects: Option<RejectsState>,
     pub counters: Counters,
     /// Attempts that failed whole since the last one that did not.
@@ -126,12 +126,25 @@ pub(crate) struct FileState {
     pub crc: u32,
 }
 
+/// What was written to an output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OutputState {
+    #[serde(flatten)]
+    pub file: FileState,
+    /// What is not in the file yet, because it is to be compressed with what follows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<u8>,
+}
+
 /// Of the two files of failing records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RejectsState {
     pub path: OsString,
-    pub records: FileState,
-    pub errors: FileState,
+    /// Name and level of what compresses the records.
+    #[serde(default)]
+    pub compress: Option<(String, i32)>,
+    pub records: OutputState,
+    pub errors: OutputState,
     /// The record written last has no end.
     pub lacks_end: bool,
 }
@@ -216,9 +229,12 @@ mod tests {
                 records: 10,
                 lines: 11,
             },
-            output: FileState {
-                length: 12,
-                crc: u32::MAX,
+            output: OutputState {
+                file: FileState {
+                    length: 12,
+                    crc: u32::MAX,
+                },
+                pending: vec![1, 2],
             },
             rejects: None,
             counters: Counters::default(),

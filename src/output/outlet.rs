@@ -6,6 +6,8 @@ use std::io::{IoSlice, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(unix)]
+use super::checkpoint::{FileState, OutputState};
 use super::pack::{BLOCK, Compress, Packer};
 #[cfg(unix)]
 use super::part::Part;
@@ -39,6 +41,13 @@ pub(crate) trait Lane: Send {
     /// # Errors
     /// The output failed, or the run is stopped.
     fn push(&mut self, block: Vec<u8>) -> Result<(), OutputError>;
+
+    /// Waits until all blocks are written. What the file holds then, if a later run can go on with it.
+    ///
+    /// # Errors
+    /// The output failed, or the run is stopped.
+    #[cfg(unix)]
+    fn settle(&mut self) -> Result<Option<FileState>, OutputError>;
 }
 
 impl<'o> Outlet<'o> {
@@ -69,6 +78,12 @@ impl<'o> Outlet<'o> {
     /// See [`Output::can_be_taken_back`].
     pub fn can_be_taken_back(&self) -> bool {
         self.can_be_taken_back
+    }
+
+    /// How the output is compressed, if it is.
+    #[cfg(unix)]
+    pub fn compress(&self) -> Option<Compress> {
+        self.blocks.as_ref().map(|blocks| blocks.packer.compress())
     }
 
     /// What compresses the output, if something does.
@@ -142,10 +157,35 @@ impl<'o> Outlet<'o> {
         Ok(())
     }
 
-    /// The file, if a later run can go on with it.
+    /// The file, if a later run can go on with it and no other thread writes to it.
     #[cfg(unix)]
     pub fn part(&self) -> Option<&Part> {
         self.output.as_ref()?.part()
+    }
+
+    /// What a later run needs to go on, if it can. Waits until all full blocks are written.
+    #[cfg(unix)]
+    pub fn state(&mut self) -> Result<Option<OutputState>, OutputError> {
+        let lane = self.blocks.as_mut().and_then(|blocks| blocks.lane.as_mut());
+        let file = match (&self.output, lane) {
+            (Some(output), _) => output.part().map(Part::state),
+            (None, Some(lane)) => lane.settle()?,
+            (None, None) => None,
+        };
+        let pending = self.blocks.as_ref().map(|blocks| blocks.block.clone());
+        Ok(file.map(|file| OutputState {
+            file,
+            pending: pending.unwrap_or_default(),
+        }))
+    }
+
+    /// Goes on with an output in this state.
+    #[cfg(unix)]
+    pub fn take_up(&mut self, state: &OutputState) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.block.clone_from(&state.pending);
+            blocks.filled = u64::from(state.file.length > 0);
+        }
     }
 
     /// See [`Output::copy_from`].
@@ -165,8 +205,12 @@ impl<'o> Outlet<'o> {
         Ok(())
     }
 
-    /// Hands on what is kept back, a block that is not full too: for the end of a run that failed.
+    /// Hands on what is kept back, a block that is not full too: for the end of a run that failed, unless a later one is to go on with it.
     pub fn flush(&mut self) -> Result<(), OutputError> {
+        #[cfg(unix)]
+        if self.part().is_some() {
+            return Ok(());
+        }
         let due = |blocks: &Blocks| !blocks.block.is_empty();
         if self.output.is_some() && self.blocks.as_ref().is_some_and(due) {
             self.pack_here()?;
@@ -177,13 +221,23 @@ impl<'o> Outlet<'o> {
         }
     }
 
-    /// See [`Output::finish`].
-    pub fn finish(mut self) -> Result<(), OutputError> {
+    /// Nothing more comes: compresses the last block.
+    pub fn complete(&mut self) -> Result<(), OutputError> {
         let due = |blocks: &Blocks| !blocks.block.is_empty() || blocks.filled == 0;
         // An output of nothing is one empty member.
         if self.blocks.as_ref().is_some_and(due) {
             self.pack_here()?;
         }
+        Ok(())
+    }
+
+    /// See [`Output::finish`]. A part is [complete](Outlet::complete) by then, or left for a later run.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        #[cfg(unix)]
+        if self.part().is_some() {
+            return Ok(());
+        }
+        self.complete()?;
         match self.output.take() {
             Some(output) => output.finish(),
             None => Err(OutputError::stopped()),

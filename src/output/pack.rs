@@ -81,6 +81,25 @@ impl Compress {
         }
     }
 
+    /// Its name and level, to be [found again](Compress::found).
+    pub(crate) fn named(self) -> (String, i32) {
+        (self.levels().0.to_owned(), self.level)
+    }
+
+    /// Nothing if this build of the crate lacks it.
+    pub(crate) fn found((name, level): &(String, i32)) -> Option<Compress> {
+        let known = [
+            #[cfg(feature = "gzip")]
+            Compress::gzip(),
+            #[cfg(feature = "zstd")]
+            Compress::zstd(),
+        ];
+        let mut known: std::slice::Iter<'_, Compress> = known.iter();
+        let kind = known.find(|compress| compress.levels().0 == name)?.kind;
+        let level = *level;
+        Some(Compress { kind, level })
+    }
+
     fn codec(self) -> io::Result<Box<dyn Codec>> {
         match self.kind {
             #[cfg(feature = "gzip")]
@@ -88,6 +107,13 @@ impl Compress {
             #[cfg(feature = "zstd")]
             Kind::Zstd => Ok(Box::new(zstd::Zstd::new(self.level)?)),
         }
+    }
+}
+
+impl fmt::Display for Compress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, _) = self.levels();
+        write!(f, "{name} at level {}", self.level)
     }
 }
 
@@ -128,6 +154,10 @@ impl Packer {
             compress,
             codecs: Mutex::new(Vec::new()),
         }
+    }
+
+    pub fn compress(&self) -> Compress {
+        self.compress
     }
 
     /// One whole member or frame.

@@ -6,9 +6,13 @@ use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Output, OutputError, Sink};
+use super::pack::Compress;
+use super::{Outlet, Output, OutputError, Sink};
 #[cfg(unix)]
-use super::{checkpoint::RejectsState, part::Part};
+use super::{
+    checkpoint::{OutputState, RejectsState},
+    part::Part,
+};
 use crate::error::escaped;
 use crate::progress::Failure;
 use crate::sync::{Mutex, lock};
@@ -32,6 +36,7 @@ use crate::sync::{Mutex, lock};
 pub struct Rejects {
     records: Goal,
     errors: Goal,
+    compress: Option<Compress>,
 }
 
 /// One of the two places.
@@ -54,6 +59,7 @@ impl Rejects {
         Rejects {
             records: Goal::File(path),
             errors: Goal::File(errors),
+            compress: None,
         }
     }
 
@@ -65,7 +71,20 @@ impl Rejects {
         Rejects {
             records: Goal::Writer(Shared::new(records)),
             errors: Goal::Writer(Shared::new(errors)),
+            compress: None,
         }
+    }
+
+    /// Compresses the records as [`Sink::compress`] does. The rows stay plain text.
+    #[cfg(any(feature = "gzip", feature = "zstd"))]
+    #[must_use]
+    pub fn compress(mut self, compress: Compress) -> Rejects {
+        self.compress = Some(compress);
+        self
+    }
+
+    pub(crate) fn compression(&self) -> Option<Compress> {
+        self.compress
     }
 
     /// The path of the records, if they go to a file.
@@ -90,6 +109,7 @@ impl fmt::Debug for Rejects {
         f.debug_struct("Rejects")
             .field("records", &self.records)
             .field("errors", &self.errors)
+            .field("compress", &self.compress)
             .finish()
     }
 }
@@ -142,36 +162,50 @@ pub(crate) struct OpenRejects {
 
 /// One of the two outputs, and what is not written to it yet.
 struct Side {
-    output: Output<'static>,
+    output: Outlet<'static>,
     waiting: Vec<u8>,
-    /// All that was written and waits.
-    bytes: u64,
+    /// Whether anything was written or waits.
+    begun: bool,
 }
 
 /// As many bytes may wait: a failing record alone is not worth a system call.
 const WAITING: usize = 64 << 10;
 
 impl Side {
-    fn open(goal: &Goal) -> Result<Side, OutputError> {
+    fn open(goal: &Goal, compress: Option<Compress>) -> Result<Side, OutputError> {
         Ok(Side {
-            output: goal.open()?,
+            output: Outlet::new(goal.open()?, compress, None),
             waiting: Vec::new(),
-            bytes: 0,
+            begun: false,
         })
     }
 
     #[cfg(unix)]
-    fn of_part(path: &Path, part: Part) -> Side {
+    fn of_part(path: &Path, part: Part, state: &OutputState, compress: Option<Compress>) -> Side {
+        let mut output = Outlet::new(Output::of_part(path, part), compress, None);
+        output.take_up(state);
         Side {
-            bytes: part.state().length,
-            output: Output::of_part(path, part),
+            begun: state.file.length > 0 || !state.pending.is_empty(),
+            output,
             waiting: Vec::new(),
         }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
-        self.bytes += bytes.len() as u64;
+        self.begun |= !bytes.is_empty();
+    }
+
+    /// Writes what waits, and nothing more after that.
+    #[cfg(unix)]
+    fn complete(&mut self) -> Result<(), OutputError> {
+        self.write()?;
+        self.output.complete()
+    }
+
+    fn finish(mut self) -> Result<(), OutputError> {
+        self.write()?;
+        self.output.finish()
     }
 
     fn write(&mut self) -> Result<(), OutputError> {
@@ -197,19 +231,25 @@ pub(crate) struct Ends<'a> {
 impl OpenRejects {
     pub fn open(rejects: &Rejects) -> Result<OpenRejects, OutputError> {
         Ok(OpenRejects {
-            records: Side::open(&rejects.records)?,
-            errors: Side::open(&rejects.errors)?,
+            records: Side::open(&rejects.records, rejects.compress)?,
+            errors: Side::open(&rejects.errors, None)?,
             lacks_end: false,
         })
     }
 
     /// Goes on with what an earlier run set aside.
     #[cfg(unix)]
-    pub fn of_parts(path: &Path, records: Part, errors: Part, lacks_end: bool) -> OpenRejects {
+    pub fn of_parts(
+        path: &Path,
+        [records, errors]: [Part; 2],
+        state: &RejectsState,
+        compress: Option<Compress>,
+    ) -> OpenRejects {
+        let errors_path = Rejects::errors_path(path);
         OpenRejects {
-            records: Side::of_part(path, records),
-            errors: Side::of_part(&Rejects::errors_path(path), errors),
-            lacks_end,
+            records: Side::of_part(path, records, &state.records, compress),
+            errors: Side::of_part(&errors_path, errors, &state.errors, None),
+            lacks_end: state.lacks_end,
         }
     }
 
@@ -221,14 +261,18 @@ impl OpenRejects {
 
     /// What a later run needs to know, once what waits is written.
     #[cfg(unix)]
-    pub fn state(&self) -> Option<RejectsState> {
-        let [records, errors] = self.parts()?;
-        Some(RejectsState {
+    pub fn state(&mut self) -> Result<Option<RejectsState>, OutputError> {
+        let states = (self.records.output.state()?, self.errors.output.state()?);
+        let (Some(records), Some(errors)) = states else {
+            return Ok(None);
+        };
+        Ok(Some(RejectsState {
             path: self.records.output.name().as_os_str().to_owned(),
-            records: records.state(),
-            errors: errors.state(),
+            compress: self.records.output.compress().map(Compress::named),
+            records,
+            errors,
             lacks_end: self.lacks_end,
-        })
+        }))
     }
 
     /// Sets a record aside.
@@ -239,14 +283,12 @@ impl OpenRejects {
         failure: &Failure<'_>,
         text: &str,
     ) -> Result<(), OutputError> {
-        if self.records.bytes == 0 {
+        if !self.records.begun {
             self.push(ends.header, ends);
         }
         self.push(record, ends);
-        let before = self.errors.waiting.len();
         // A vector takes all that is written to it.
         let _ = write_row(&mut self.errors.waiting, failure, text);
-        self.errors.bytes += (self.errors.waiting.len() - before) as u64;
         if self.records.waiting.len().max(self.errors.waiting.len()) < WAITING {
             return Ok(());
         }
@@ -270,16 +312,16 @@ impl OpenRejects {
         self.errors.write()
     }
 
+    /// Writes what waits, and nothing more after that.
+    #[cfg(unix)]
+    pub fn complete(&mut self) -> Result<(), OutputError> {
+        self.records.complete()?;
+        self.errors.complete()
+    }
+
     /// Writes what waits, and gives both files their names. If one of them fails the other is kept all the same.
-    pub fn finish(mut self) -> Result<(), OutputError> {
-        let records = self
-            .records
-            .write()
-            .and_then(|()| self.records.output.finish());
-        let errors = self
-            .errors
-            .write()
-            .and_then(|()| self.errors.output.finish());
+    pub fn finish(self) -> Result<(), OutputError> {
+        let (records, errors) = (self.records.finish(), self.errors.finish());
         records.and(errors)
     }
 }

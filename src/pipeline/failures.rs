@@ -67,8 +67,15 @@ impl Failures {
 
     /// What is set aside.
     #[cfg_attr(not(unix), allow(dead_code))]
-    pub fn open_rejects(&self) -> Option<&OpenRejects> {
-        self.rejects.as_ref()
+    pub fn open_rejects(&mut self) -> Option<&mut OpenRejects> {
+        self.rejects.as_mut()
+    }
+
+    /// Nothing more is set aside.
+    #[cfg(unix)]
+    pub fn complete(&mut self) -> Result<(), Error> {
+        let completed = self.rejects.as_mut().map_or(Ok(()), OpenRejects::complete);
+        completed.map_err(output_error)
     }
 
     /// Writes what was set aside and waits.

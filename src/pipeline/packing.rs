@@ -15,9 +15,11 @@ use super::stage::StopOnDrop;
 use crate::control::{Control, Stop};
 use crate::error::panic_text;
 use crate::order::{Limits, Next, Order};
+#[cfg(unix)]
+use crate::output::checkpoint::FileState;
 use crate::output::{BLOCK, Lane, Outlet, Output, OutputError, Packer};
 use crate::pool::Pool;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock};
 
 /// What the ordered stage, the workers and the writing thread share.
 pub(super) struct Packing {
@@ -26,6 +28,18 @@ pub(super) struct Packing {
     /// Asks for a job that takes ready blocks.
     jobs: Mutex<Option<Sender<()>>>,
     error: Mutex<Option<OutputError>>,
+    written: Mutex<Written>,
+    /// Notified at each block, and at the end.
+    block_is_written: Condvar,
+}
+
+/// How far the writing thread has come.
+#[derive(Default)]
+struct Written {
+    blocks: u64,
+    ended: bool,
+    #[cfg(unix)]
+    file: Option<FileState>,
 }
 
 impl Packing {
@@ -39,6 +53,8 @@ impl Packing {
             packer,
             jobs: Mutex::new(None),
             error: Mutex::new(None),
+            written: Mutex::new(Written::default()),
+            block_is_written: Condvar::new(),
         });
         control.stops_too(Arc::clone(&packing) as Arc<dyn Stop>);
         packing
@@ -81,10 +97,14 @@ impl Packing {
         std::thread::Builder::new()
             .name("inorder-blocks".to_owned())
             .spawn_scoped(scope, move || packing.ask(pool, &jobs))?;
-        let lane = PackLane(Arc::clone(self));
+        let lane = PackLane {
+            packing: Arc::clone(self),
+            pushed: 0,
+        };
         let Some(output) = outlet.lend(Box::new(lane)) else {
             return Err(io::Error::other("the output is in use"));
         };
+        self.is_written(&output, 0);
         let packing = Arc::clone(self);
         let writer = std::thread::Builder::new()
             .name("inorder-output".to_owned())
@@ -104,6 +124,7 @@ impl Packing {
     fn write<'o>(&self, mut output: Output<'o>, control: &Control) -> (Output<'o>, bool) {
         // By a panic too.
         let guard = StopOnDrop(control);
+        let told = EndOnDrop(self);
         let written = self.write_all(&mut output);
         match written {
             Ok(whole) => {
@@ -112,6 +133,7 @@ impl Packing {
             }
             Err(error) => {
                 *lock(&self.error) = Some(error);
+                drop(told);
                 drop(guard);
                 (output, false)
             }
@@ -124,6 +146,7 @@ impl Packing {
                 Next::Result(_, packed) => {
                     let packed = packed.map_err(|error| output.error("compress", error))?;
                     output.write_all(&mut [IoSlice::new(&packed)])?;
+                    self.is_written(output, 1);
                     self.order.release();
                 }
                 Next::Lost(_) => {
@@ -139,6 +162,37 @@ impl Packing {
     }
 }
 
+impl Packing {
+    /// So many blocks more are in the output.
+    fn is_written(&self, output: &Output<'_>, blocks: u64) {
+        let mut written = lock(&self.written);
+        written.blocks += blocks;
+        #[cfg(unix)]
+        {
+            written.file = output.part().map(|part| part.state());
+        }
+        #[cfg(not(unix))]
+        let _ = output;
+        self.block_is_written.notify_all();
+    }
+
+    /// What went wrong, or that the run is stopped.
+    fn failure(&self) -> OutputError {
+        let error = lock(&self.error).take();
+        error.unwrap_or_else(OutputError::stopped)
+    }
+}
+
+/// No more blocks are written: nobody should wait for one.
+struct EndOnDrop<'p>(&'p Packing);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.written).ended = true;
+        self.0.block_is_written.notify_all();
+    }
+}
+
 impl Stop for Packing {
     fn stop(&self) {
         self.order.stop();
@@ -147,20 +201,39 @@ impl Stop for Packing {
 }
 
 /// The ordered stage's end of it.
-struct PackLane(Arc<Packing>);
+struct PackLane {
+    packing: Arc<Packing>,
+    /// Blocks.
+    pushed: u64,
+}
 
 impl Lane for PackLane {
     fn push(&mut self, block: Vec<u8>) -> Result<(), OutputError> {
-        let len = block.len();
-        if self.0.order.push(block, len).is_err() {
-            let error = lock(&self.0.error).take();
-            return Err(error.unwrap_or_else(OutputError::stopped));
+        let (packing, len) = (&self.packing, block.len());
+        if packing.order.push(block, len).is_err() {
+            return Err(packing.failure());
         }
-        if let Some(jobs) = &*lock(&self.0.jobs) {
+        self.pushed += 1;
+        if let Some(jobs) = &*lock(&packing.jobs) {
             // The receiver lives until the sender is taken.
             let _ = jobs.send(());
         }
         Ok(())
+    }
+
+    #[cfg(unix)]
+    fn settle(&mut self) -> Result<Option<FileState>, OutputError> {
+        let packing = &self.packing;
+        let mut written = lock(&packing.written);
+        while written.blocks < self.pushed && !written.ended {
+            let waited = packing.block_is_written.wait(written);
+            written = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        if written.blocks < self.pushed {
+            drop(written);
+            return Err(packing.failure());
+        }
+        Ok(written.file)
     }
 }
 

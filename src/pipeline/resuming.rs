@@ -14,7 +14,8 @@ use crate::frame::GoOn;
 use crate::input::{Input, InputError, Origin, Recycler, Waker};
 use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
 use crate::output::keeper::Keeper;
-use crate::output::part::Part;
+use crate::output::pack::Compress;
+use crate::output::part::{Part, part_name};
 use crate::output::store::Store;
 use crate::output::target::{Place, Target, find};
 use crate::output::{Fault, OutputError, Sink};
@@ -60,23 +61,26 @@ pub(super) fn open<'a>(
     let path = sink.path().ok_or_else(|| {
         cannot("the output must be a file: what is written elsewhere can't be gone on with")
     })?;
-    if sink.compression().is_some() {
-        let what = "a run can be resumed only if its output is not compressed";
-        return Err(cannot(what).path(path));
-    }
     let place = place_of(path)?;
-    let settings_now = all_settings(settings, resume, &inputs);
+    let compress = sink.compression();
+    let mut settings_now = all_settings(settings, resume, &inputs);
+    settings_now.push(("compress".to_owned(), shown(compress)));
     let store = Store::beside(&place).map_err(|fault| output_error(fault.of(path)))?;
     let rejects = settings.on_error.rejects();
     let files = Files::of(path, place, rejects)?;
     let opening = Opening {
         path: path.to_owned(),
+        compress,
         store,
         files,
         settings: settings_now,
         every: resume.every,
     };
     opening.open(settings, resume.restart)
+}
+
+fn shown(compress: Option<Compress>) -> String {
+    compress.map_or_else(|| "none".to_owned(), |compress| compress.to_string())
 }
 
 /// All inputs, which must be files that can be read again.
@@ -176,6 +180,12 @@ impl Resuming {
         self.keeper.save(self.encode(checkpoint)?);
         self.saved = Instant::now();
         Ok(())
+    }
+
+    /// What holds the output until it is whole.
+    pub fn part_path(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default();
+        self.path.with_file_name(part_name(name))
     }
 
     /// The settings that go into each checkpoint.

@@ -15,7 +15,7 @@ pub struct Mode {
 
 const WORK: &str = "sleep:20us,fail:1%";
 
-const MODES: [Mode; 4] = [
+const MODES: [Mode; 5] = [
     Mode {
         name: "lines",
         command: "cat",
@@ -31,6 +31,14 @@ const MODES: [Mode; 4] = [
         name_of_input: "in.csv",
         end: &[],
         input: csv,
+    },
+    Mode {
+        name: "lines to zstd",
+        command: "cat",
+        options: &["--work", WORK, "--compress", "zstd"],
+        name_of_input: "in.txt",
+        end: &[],
+        input: long_lines,
     },
     Mode {
         name: "map to CSV",
@@ -98,6 +106,12 @@ pub fn simple_modes() -> &'static [Mode] {
 
 fn lines(records: usize) -> Vec<u8> {
     let lines = (0..records).map(|n| format!("{n} {}\n", "text ".repeat(n % 13)));
+    lines.collect::<String>().into_bytes()
+}
+
+/// Many blocks of a compressed output.
+fn long_lines(records: usize) -> Vec<u8> {
+    let lines = (0..records).map(|n| format!("{n} {}\n", "text ".repeat(n % 797)));
     lines.collect::<String>().into_bytes()
 }
 

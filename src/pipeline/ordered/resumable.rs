@@ -36,6 +36,7 @@ impl<P: Process> Ordered<'_, P> {
             self.inputs.keep(whole.to_vec());
             self.inputs.go_on(from.position, last.summed);
         }
+        self.output.take_up(&from.output);
         self.check_header(from, header, buffers)?;
         self.begun();
         Ok(())
@@ -97,7 +98,7 @@ impl<P: Process> Ordered<'_, P> {
         // What was written out of an input that has changed must not be gone on from.
         self.inputs.check()?;
         self.failures.settle()?;
-        let checkpoint = self.checkpoint(State::Running);
+        let checkpoint = self.checkpoint(State::Running)?;
         if let (Some(resuming), Some(checkpoint)) = (&mut self.resuming, checkpoint) {
             resuming.save(&checkpoint).map_err(output_error)?;
         }
@@ -105,26 +106,35 @@ impl<P: Process> Ordered<'_, P> {
     }
 
     /// What a later run needs to know, if anything is there to go on from.
-    fn checkpoint(&self, state: State) -> Option<Checkpoint> {
-        let resuming = self.resuming.as_ref().filter(|resuming| resuming.begun)?;
-        let (inputs, position) = self.inputs.state()?;
+    fn checkpoint(&mut self, state: State) -> Result<Option<Checkpoint>, Error> {
+        let output = self.output.state();
+        let output = output.map_err(|error| self.output_error(error))?;
+        let resuming = self.resuming.as_ref().filter(|resuming| resuming.begun);
+        let (Some(resuming), Some(output), Some((inputs, position))) =
+            (resuming, output, self.inputs.state())
+        else {
+            return Ok(None);
+        };
         if inputs.is_empty() && state == State::Running {
-            return None;
+            return Ok(None);
         }
-        let rejects = self.failures.open_rejects();
-        Some(Checkpoint {
+        let rejects = match self.failures.open_rejects() {
+            Some(rejects) => rejects.state().map_err(output_error)?,
+            None => None,
+        };
+        Ok(Some(Checkpoint {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             state,
             settings: resuming.settings().to_vec(),
             inputs,
             header: resuming.header,
             position,
-            output: self.output.part()?.state(),
-            rejects: rejects.and_then(|rejects| rejects.state()),
+            output,
+            rejects,
             counters: self.summary.counters(),
             failing_runs: self.failures.in_a_row(),
             run: self.run.get().to_vec(),
-        })
+        }))
     }
 
     /// The run is over: gives the files their names, or leaves what a later run needs.
@@ -134,7 +144,10 @@ impl<P: Process> Ordered<'_, P> {
         }
         let settled = self.failures.settle();
         let rejects_are_written = settled.is_ok();
-        let result = result.and(settled);
+        let result = result.and(settled).and_then(|()| {
+            self.failures.complete()?;
+            self.output.complete().map_err(output_error)
+        });
         let state = match &result {
             Ok(()) => State::Publishing,
             Err(_) => State::Running,
@@ -147,10 +160,16 @@ impl<P: Process> Ordered<'_, P> {
                 rejects_are_written && !kinds.contains(&error.kind()) && self.inputs.check().is_ok()
             }
         };
-        let checkpoint = trusted.then(|| self.checkpoint(state)).flatten();
+        let checkpoint = match (trusted, &result) {
+            (false, _) => None,
+            (true, Ok(())) => self.checkpoint(state)?,
+            // Not all that was handed on has reached the file: the state of the last save stays.
+            (true, Err(_)) => self.checkpoint(state).unwrap_or_default(),
+        };
         let Some(resuming) = self.resuming.take() else {
             return result;
         };
+        let part_path = resuming.part_path();
         let mut parts = Vec::new();
         if let Some(rejects) = self.failures.open_rejects().and_then(|it| it.parts()) {
             parts.extend(rejects);
@@ -166,8 +185,7 @@ impl<P: Process> Ordered<'_, P> {
                 // The first error is the one that is told; the state of the last save stays.
                 let left = resuming.leave(checkpoint.as_ref(), &parts);
                 if left.is_ok() && error.kind() != ErrorKind::Changed {
-                    let part = self.output.part().map(|part| escaped(&part.path()));
-                    let part = part.unwrap_or_default();
+                    let part = escaped(&part_path);
                     self.note(format!(
                         "{part} keeps what is done: a run of the same settings with resume goes on from there"
                     ));

@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::{Found, Resumed, Resuming, cannot, check_inputs, encode, end, place_of, refused};
 use crate::error::{Error, escaped};
-use crate::output::checkpoint::{Checkpoint, FileState, Place as InputPlace, RejectsState, State};
+use crate::output::checkpoint::{
+    Checkpoint, FileState, OutputState, Place as InputPlace, RejectsState, State,
+};
 use crate::output::keeper::Keeper;
+use crate::output::pack::Compress;
 use crate::output::part::{Part, PartError, holds};
 use crate::output::store::{Store, StoreError};
 use crate::output::target::Place;
@@ -21,6 +24,7 @@ use crate::summary::{Counters, Summary};
 /// A run that is about to begin, or to go on.
 pub(super) struct Opening {
     pub path: PathBuf,
+    pub compress: Option<Compress>,
     pub store: Store,
     pub files: Files,
     pub settings: Vec<(String, String)>,
@@ -35,6 +39,7 @@ pub(super) struct Files {
 
 struct RejectsFiles {
     path: PathBuf,
+    compress: Option<Compress>,
     records: Place,
     errors: Place,
 }
@@ -42,7 +47,7 @@ struct RejectsFiles {
 impl Files {
     pub fn of(path: &Path, output: Place, rejects: Option<&Rejects>) -> Result<Files, Error> {
         let rejects = rejects.map(|rejects| match rejects.path() {
-            Some(path) => RejectsFiles::at(path),
+            Some(path) => RejectsFiles::at(path, rejects.compression()),
             None => {
                 let what = "a run can be resumed only if its rejects go to files";
                 Err(cannot(what).path(path))
@@ -82,9 +87,10 @@ impl Files {
 }
 
 impl RejectsFiles {
-    fn at(path: &Path) -> Result<RejectsFiles, Error> {
+    fn at(path: &Path, compress: Option<Compress>) -> Result<RejectsFiles, Error> {
         Ok(RejectsFiles {
             path: path.to_owned(),
+            compress,
             records: place_of(path)?,
             errors: place_of(&Rejects::errors_path(path))?,
         })
@@ -115,7 +121,7 @@ impl Opening {
                 let published = (from.state == State::Publishing).then_some(output);
                 check_inputs(settings, &from, published)?;
                 if let Some(rejects) = &from.rejects {
-                    self.files.rejects = Some(RejectsFiles::at(Path::new(&rejects.path))?);
+                    self.files.rejects = Some(self.rejects_of(rejects)?);
                 }
                 match from.state {
                     State::Running => self.go_on(settings, from, part),
@@ -135,7 +141,7 @@ impl Opening {
             inputs: Vec::new(),
             header: None,
             position: InputPlace::default(),
-            output: FileState::default(),
+            output: OutputState::default(),
             rejects: self.new_rejects(),
             counters: Counters::default(),
             failing_runs: 0,
@@ -175,7 +181,7 @@ impl Opening {
         if rejects_are_new {
             self.refuse_rejects_of_others()?;
         }
-        let output = self.take_up(&self.files.output, part, &from.output)?;
+        let output = self.take_up(&self.files.output, part, &from.output.file)?;
         if rejects_are_new {
             // They are new: a part of theirs must not be there without a word of it.
             from.rejects = self.new_rejects();
@@ -185,21 +191,21 @@ impl Opening {
         let rejects = match (&from.rejects, &self.files.rejects) {
             (Some(state), Some(files)) => {
                 let [records, errors] = [
-                    (&files.records, &state.records),
-                    (&files.errors, &state.errors),
+                    (&files.records, &state.records.file),
+                    (&files.errors, &state.errors.file),
                 ]
                 .map(|(place, state)| {
                     let found = Part::find(place);
                     let found = found.map_err(|error| self.part_error(place, error))?;
                     self.take_up(place, found, state)
                 });
-                Some((files.path.clone(), records?, errors?, state.lacks_end))
+                Some(([records?, errors?], files, state))
             }
             _ => None,
         };
         let mut descriptors = vec![output.descriptor()];
-        if let Some((_, records, errors, _)) = &rejects {
-            descriptors.extend([records.descriptor(), errors.descriptor()]);
+        if let Some((parts, ..)) = &rejects {
+            descriptors.extend(parts.iter().map(Part::descriptor));
         }
         let keeper = descriptors
             .into_iter()
@@ -208,8 +214,8 @@ impl Opening {
         let keeper =
             keeper.map_err(|error| output_error(Fault::new("keep", error).of(&self.path)))?;
         let output = Output::of_part(&self.path, output);
-        let rejects = rejects.map(|(path, records, errors, lacks_end)| {
-            OpenRejects::of_parts(&path, records, errors, lacks_end)
+        let rejects = rejects.map(|(parts, files, state)| {
+            OpenRejects::of_parts(&files.path, parts, state, files.compress)
         });
         let resuming = Resuming {
             path: self.path,
@@ -222,7 +228,7 @@ impl Opening {
         };
         Ok(Found::Run(Box::new(Outputs {
             output,
-            compress: None,
+            compress: self.compress,
             failures: Failures::of(settings, rejects),
             resumed: Some(Resumed {
                 resuming,
@@ -235,10 +241,26 @@ impl Opening {
         let rejects = self.files.rejects.as_ref()?;
         Some(RejectsState {
             path: rejects.path.clone().into(),
-            records: FileState::default(),
-            errors: FileState::default(),
+            compress: rejects.compress.map(Compress::named),
+            records: OutputState::default(),
+            errors: OutputState::default(),
             lacks_end: false,
         })
+    }
+
+    /// The rejects of the run that is to go on.
+    fn rejects_of(&self, state: &RejectsState) -> Result<RejectsFiles, Error> {
+        let compress = state.compress.as_ref();
+        let found = compress.map(|named| {
+            let what = || {
+                format!(
+                    "its rejects are compressed by {}, which is not there",
+                    named.0
+                )
+            };
+            Compress::found(named).ok_or_else(|| refused(&self.store.path(), what()))
+        });
+        RejectsFiles::at(Path::new(&state.path), found.transpose()?)
     }
 
     fn take_up(&self, place: &Place, part: Option<Part>, state: &FileState) -> Result<Part, Error> {
@@ -255,14 +277,14 @@ impl Opening {
         let mut parts = Vec::new();
         if let (Some(state), Some(files)) = (&from.rejects, &self.files.rejects) {
             for (place, state) in [
-                (&files.records, &state.records),
-                (&files.errors, &state.errors),
+                (&files.records, &state.records.file),
+                (&files.errors, &state.errors.file),
             ] {
                 let found = Part::find(place).map_err(|error| self.part_error(place, error))?;
                 parts.extend(self.written(place, found, state)?);
             }
         }
-        parts.extend(self.written(&self.files.output, part, &from.output)?);
+        parts.extend(self.written(&self.files.output, part, &from.output.file)?);
         let settled = parts
             .iter()
             .try_for_each(|part| part.settle().and_then(|()| part.publish()))
@@ -308,6 +330,11 @@ impl Opening {
                 let then = escaped(Path::new(&then.path));
                 Err(self.changed("rejects", Some(then), Some(escaped(&now.path))))
             }
+            (Some(then), Some(now)) if then.compress != now.compress.map(Compress::named) => {
+                let shown = |named: (String, i32)| format!("{} at level {}", named.0, named.1);
+                let (then, now) = (then.compress.clone(), now.compress.map(Compress::named));
+                Err(self.changed("rejects-compress", then.map(shown), now.map(shown)))
+            }
             _ => Ok(()),
         }
     }
@@ -329,7 +356,7 @@ impl Opening {
     fn throw_away(&self, part: Option<Part>, rejects: Option<&RejectsState>) -> Result<(), Error> {
         let mut parts = Vec::from_iter(part);
         let files = match rejects {
-            Some(rejects) => Some(&RejectsFiles::at(Path::new(&rejects.path))?),
+            Some(rejects) => Some(&RejectsFiles::at(Path::new(&rejects.path), None)?),
             // A checkpoint that can't be read may have spoken of these.
             None => self.files.rejects.as_ref(),
         };

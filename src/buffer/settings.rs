@@ -23,7 +23,7 @@ pub(crate) struct BufferSettings {
     pub encoding: Option<Encoding>,
     /// Own bytes of one chunk beyond this go to a file.
     pub spill_at: usize,
-    /// The output's path, beside which that file is made.
+    /// The output's folder, in which that file is made.
     pub near: Option<PathBuf>,
     pub recycler: Arc<Recycler>,
     /// What the last chunks wrote: a buffer that begins with this much need not grow, which leaves holes in the heap.

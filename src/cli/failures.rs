@@ -92,8 +92,8 @@ impl Failures {
         if let Some(records) = self.max_errors {
             builder = builder.max_errors(records);
         }
-        if let Some(attempts) = self.max_failing_runs {
-            builder = builder.max_failing_runs(attempts);
+        if let Some(runs) = self.max_failing_runs {
+            builder = builder.max_failing_runs(runs);
         }
         builder
     }

@@ -220,7 +220,19 @@ impl Plan {
 
     /// The library's pipeline for this plan, but for its observer.
     pub fn pipeline(&self) -> Builder {
-        let mut builder = self.pipeline_of_text().decompress(self.decompress);
+        let mut builder = self.trial();
+        if let Some(resume) = &self.resume {
+            builder = builder.resume(resume.clone());
+        }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate.records, rate.per);
+        }
+        builder
+    }
+
+    /// The same for a look at the inputs before the run: at full speed, and nothing is kept of it.
+    pub fn trial(&self) -> Builder {
+        let mut builder = self.trial_of_text().decompress(self.decompress);
         if let Some(encoding) = self.encoding {
             builder = builder.encoding(encoding);
         }
@@ -233,8 +245,8 @@ impl Plan {
         builder
     }
 
-    /// The same for inputs that are unpacked and decoded already.
-    pub fn pipeline_of_text(&self) -> Builder {
+    /// As [`trial`](Plan::trial), for inputs that are unpacked and decoded already.
+    pub fn trial_of_text(&self) -> Builder {
         let mut builder = Pipeline::builder()
             .format(self.format.clone())
             .threads(self.run.threads)
@@ -264,12 +276,6 @@ impl Plan {
         }
         if let Some(records) = self.limit {
             builder = builder.limit(records);
-        }
-        if let Some(resume) = &self.resume {
-            builder = builder.resume(resume.clone());
-        }
-        if let Some(rate) = self.rate {
-            builder = builder.rate(rate.records, rate.per);
         }
         if self.map {
             builder = mapped(builder);

@@ -1,4 +1,4 @@
-//! One run of the library's pipeline, with what is shown and kept of it: what `cat` and `check` have in common.
+//! One run of the library's pipeline, with what is shown and kept of it: what the commands have in common.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;

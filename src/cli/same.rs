@@ -39,7 +39,7 @@ pub fn refuse_stats_over(
     inputs: &[InputName],
     output: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let same_name = output == Some(stats);
+    let same_name = output.is_some_and(|path| is_same_name(path, stats));
     let id = fs::metadata(stats).ok().and_then(|found| file_id(&found));
     let same_file = id.is_some()
         && (inputs.iter().any(|input| identity(input) == id)
@@ -67,7 +67,8 @@ pub fn refuse_rejects_over(
             return refuse("needs a regular file: it writes two, side by side");
         }
         let id = found.and_then(|found| file_id(&found));
-        let is_same = |other: &Path| other == path || id.is_some() && path_id(other) == id;
+        let is_same =
+            |other: &Path| is_same_name(other, path) || id.is_some() && path_id(other) == id;
         if others.iter().flatten().any(|other| is_same(other))
             || id.is_some() && stdout_file().map(|stdout| stdout.id) == id
         {
@@ -78,6 +79,18 @@ pub fn refuse_rejects_over(
         }
     }
     Ok(())
+}
+
+/// Whether both name one file, which need not be there.
+fn is_same_name(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        Some((folder.canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    one == other || place(one).is_some_and(|place_of_one| place(other) == Some(place_of_one))
 }
 
 /// Device and inode of a regular file.

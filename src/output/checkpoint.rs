@@ -31,7 +31,7 @@ pub(crate) struct Checkpoint {
     pub output: OutputState,
     pub rejects: Option<RejectsState>,
     pub counters: Counters,
-    /// Attempts that failed whole since the last one that did not.
+    /// Chunks, and parts of them, that failed whole since the last one that did not.
     pub failing_runs: u64,
     /// The process's own memory.
     pub run: Vec<u8>,

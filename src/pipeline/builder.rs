@@ -13,7 +13,7 @@ use crate::pool::Policy;
 use crate::progress::Observer;
 use crate::resume::Resume;
 use crate::retry::Retry;
-use crate::text::Encoding;
+use crate::text::{Encoding, MARK};
 
 /// What happens when a record fails.
 #[derive(Debug, Clone, Default)]
@@ -60,9 +60,6 @@ impl Preamble {
         }
     }
 }
-
-/// A UTF-8 byte order mark.
-const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Settings of a [`Pipeline`], each with a default.
 #[derive(Debug, Clone)]

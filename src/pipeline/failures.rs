@@ -97,7 +97,6 @@ impl Failures {
         // The run that this one goes on from may have had higher limits.
         if done.ended.is_none() && done.runs.lead > 0 && row >= self.max_failing_runs {
             let first = done.runs.first.take();
-            let first = first.or_else(|| take_first(&mut done.retried));
             if let Some(failure) = first.or_else(|| take_first(&mut done.failures)) {
                 done.ended = Some(Ended::AllFail(failure));
                 return;
@@ -156,7 +155,7 @@ impl Failures {
         self.max_errors
     }
 
-    /// As many attempts as the run may fail in a row.
+    /// As many chunks, or parts of them, may fail in a row.
     pub fn max_failing_runs(&self) -> u64 {
         self.max_failing_runs
     }

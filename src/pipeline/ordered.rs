@@ -191,7 +191,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             self.failures.limit(&mut done);
         }
         // A run goes on at a chunk's border: so it cuts the same chunks as one that was never interrupted, and all that is written is
-        // counted. Where all attempts fail, the work is at fault, not these records: the run ends before them.
+        // counted. Where everything fails, the work is at fault, not these records: the run ends before them.
         let keeps_whole_ones = self.keeps_state();
         if let Some(ended) = done
             .ended

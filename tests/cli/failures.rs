@@ -13,6 +13,26 @@ fn rows(env: &TestEnv, name: &str) -> Vec<Value> {
 }
 
 #[test]
+fn rejects_and_output_are_never_one_file() {
+    let env = TestEnv::new();
+    env.write("in", numbers(300));
+    env.run("mkdir sub; ln -s sub link").quiet();
+    for (output, rejects) in [
+        ("out", "out"),
+        ("out", "./out"),
+        ("sub/out", "link/out"),
+        ("out.errors.ndjson", "sub/../out"),
+    ] {
+        env.run(&format!(
+            "inorder cat --work fail:3% in -o {output} --rejects {rejects}"
+        ))
+        .status(2)
+        .err_has("--rejects would overwrite another file of this run");
+    }
+    assert_eq!(env.names("."), ["in", "link", "sub"]);
+}
+
+#[test]
 fn rejects_are_the_failing_records_as_they_were() {
     let env = TestEnv::new();
     let mut csv = String::from("\u{feff}id,text\r\n");

@@ -211,6 +211,7 @@ fn c7_figures_never_overwrite_an_input_or_the_output() {
         "cat f -o h --stats f",
         "cat f -o h --stats g",
         "cat f -o h --stats h",
+        "cat f -o h --stats ./h",
         "cat f --stats s > s",
         "cat - -o h --stats f < f",
         "check f --stats g",

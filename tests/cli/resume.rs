@@ -547,6 +547,12 @@ fn map_exec_and_packed_inputs_are_gone_on_with() {
         ));
         assert_eq!(ran.out, "0\n", "{ran}");
     }
+    // Nor what a filter sees of its environment.
+    env.run("WORD=one timeout -s KILL 0.05 inorder map 'last(range(20000)) | [env.WORD]' in.csv -o out --resume");
+    env.run("WORD=two inorder map 'last(range(20000)) | [env.WORD]' in.csv -o out --resume")
+        .status(4)
+        .err_has("environment was");
+    env.run("rm out.*").quiet();
     // What the work is may not change.
     env.run("timeout -s KILL 0.05 inorder exec --chunk-size 1k in.csv -o out --resume -- sh -c 'sleep 0.02; cat'");
     for (change, named) in [

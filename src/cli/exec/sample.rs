@@ -25,7 +25,7 @@ pub struct Sample {
 /// Takes records of about `size` bytes.
 pub fn take(plan: &Plan, size: usize) -> anyhow::Result<Sample> {
     let pipeline = plan
-        .pipeline()
+        .trial()
         .sequential(true)
         .chunk_size(size)
         .chunk_records(u64::MAX)

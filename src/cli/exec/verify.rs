@@ -98,7 +98,7 @@ fn run(
     // The sample is what the run makes of the input's start: text that is unpacked and decoded.
     let builder = plan
         .plan
-        .pipeline_of_text()
+        .trial_of_text()
         .skip_lines(0)
         .limit(limit)
         .on_error(on_error);

@@ -89,6 +89,9 @@ impl MapPlan {
         let columns = args.result.columns.as_deref().map(columns).transpose()?;
         plan.depends_on("filter", &filter);
         plan.depends_on("variables", variables.typed());
+        if let Some(environment) = variables.environment_of(&filter) {
+            plan.depends_on("environment", environment);
+        }
         plan.depends_on("columns", format!("{columns:?}"));
         plan.depends_on("strings", args.strings);
         plan.depends_on("sort-keys", args.result.sort_keys);

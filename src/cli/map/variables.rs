@@ -1,7 +1,7 @@
 //! The global variables of a filter: those that were typed, `$ENV` and `$ARGS`.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use anyhow::Context;
@@ -85,10 +85,33 @@ impl Variables {
         if text.len() <= LONGEST {
             return text;
         }
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        format!("{} bytes, {:016x}", text.len(), hasher.finish())
+        summed(&text)
     }
+
+    /// The environment, if this filter may see it.
+    pub fn environment_of(&self, filter: &str) -> Option<String> {
+        names_environment(filter).then(|| summed(&self.env.to_string()))
+    }
+}
+
+/// Length and checksum: those of another text are others, whatever the program was built with.
+fn summed(text: &str) -> String {
+    let crc = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, text.as_bytes());
+    format!("{} bytes, {crc:08x}", text.len())
+}
+
+/// Whether `env` or `$ENV` stands in a filter, but for keys such as `.env`. In a string or a comment it counts too.
+fn names_environment(filter: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    ["env", "$ENV"].iter().any(|name| {
+        filter.match_indices(name).any(|(at, _)| {
+            let before = filter[..at].chars().next_back();
+            let after = filter[at + name.len()..].chars().next();
+            !after.is_some_and(in_word)
+                && (name.starts_with('$')
+                    || !before.is_some_and(|c| in_word(c) || "$.".contains(c)))
+        })
+    })
 }
 
 /// A longer text is not kept in each checkpoint.
@@ -127,6 +150,42 @@ fn shown(path: &str) -> String {
 /// What is not UTF-8 has no form as a string of a filter; jq, too, replaces it.
 fn environment() -> Val {
     let lossy = |text: std::ffi::OsString| Val::from(text.to_string_lossy().into_owned());
-    let members = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    Val::obj(members.collect())
+    // In an order that does not depend on who started the program.
+    let variables: BTreeMap<_, _> = std::env::vars_os().collect();
+    let members = variables.into_iter();
+    Val::obj(
+        members
+            .map(|(name, value)| (lossy(name), lossy(value)))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_environment;
+
+    #[test]
+    fn filters_that_see_the_environment() {
+        for filter in [
+            "env",
+            "$ENV.HOME",
+            "env.HOME",
+            "[.a,env]",
+            "env|keys",
+            "$ENV",
+        ] {
+            assert!(names_environment(filter), "{filter}");
+        }
+        for filter in [
+            ".env",
+            ".envelope",
+            "$env",
+            "$ENVELOPE",
+            "my_env",
+            "environment",
+            ".",
+        ] {
+            assert!(!names_environment(filter), "{filter}");
+        }
+    }
 }

@@ -14,6 +14,17 @@ fn with_lines() -> TestEnv {
 }
 
 #[test]
+fn the_trial_is_neither_resumed_nor_slowed_down() {
+    let env = with_lines();
+    env.run("inorder exec --verify --resume --rate 100000/s in -o out -- tr xy ab && tr xy ab < in | cmp - out")
+        .quiet();
+    // A second's records are too few for the difference to be seen.
+    env.run("inorder exec --verify --rate 3/s in -- nl")
+        .status(1)
+        .err_has("--verify");
+}
+
+#[test]
 fn commands_that_cannot_be_cut_are_found() {
     let env = with_lines();
     for command in [

@@ -5,6 +5,7 @@ mod bench;
 mod cat;
 mod check;
 mod compression;
+mod dialect;
 mod escape;
 #[cfg(unix)]
 mod exec;

@@ -21,12 +21,14 @@ mod closed;
 mod failures;
 mod inputs;
 mod messages;
+mod options;
 mod ordered;
 mod packing;
 mod parallel;
 mod records;
 #[cfg_attr(not(unix), path = "pipeline/no_resuming.rs")]
 mod resuming;
+mod settings;
 mod stage;
 mod stages;
 
@@ -34,36 +36,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use builder::{Builder, OnError, Preamble};
+pub use builder::Builder;
+pub use options::{OnError, Preamble};
 pub use records::{RecordMap, Records};
 
 use crate::buffer::Buffer;
 use crate::control::StopHandle;
 use crate::error::{BoxError, Error, ErrorKind, panic_text};
-use crate::frame::{ChunkSize, FrameError, FrameOptions, Framer, Reason};
-use crate::input::{OpenOptions, Source};
+use crate::frame::{ChunkSize, FrameError, Framer, Reason};
+use crate::input::Source;
 use crate::output::Sink;
 use crate::pool::{Pending, Worked};
 use crate::process::{Each, Outcome, Process};
 use crate::record::Record;
 use crate::summary::{Summary, WorkerSummary};
-use builder::Settings;
 use ordered::Verdict;
 use resuming::Found;
+use settings::Settings;
 use stages::{Outputs, Stages, check_origins};
 
 /// Work is done in a plain loop for so long before threads are started.
 const WARM_UP: Duration = Duration::from_millis(1);
-
-/// A chunk should take about this long: long beside what handing it over costs (some 10 µs), short beside what a person or a last
-/// worker waits for.
-const CHUNK_GOAL: Duration = Duration::from_millis(2);
-
-/// Most inputs that are unpacked ahead of their turn.
-const MOST_AHEAD: usize = 8;
-
-/// Less room ahead of one input is not worth a thread.
-const LEAST_AHEAD: usize = 1 << 20;
 
 /// A run's settings, ready to be used, any number of times.
 ///
@@ -331,48 +324,4 @@ pub fn process_file<R: Outcome>(
         Sink::file(output.as_ref()),
         work,
     )
-}
-
-impl Settings {
-    /// Where inputs are compressed, those whose turn comes soon are unpacked ahead, in a part of the memory.
-    fn for_source(&self, source: &Source<'_>) -> Settings {
-        let mut settings = self.clone();
-        let room = self.memory / 8;
-        let inputs = self.threads.min(MOST_AHEAD).min(room / LEAST_AHEAD);
-        let compressed = || source.are_compressed(1..inputs + 1);
-        if self.decompress && !self.sequential && inputs > 0 && compressed() {
-            settings.memory -= room;
-            settings.ahead = inputs;
-            settings.ahead_room = room / inputs;
-        }
-        settings
-    }
-
-    fn frame_options(&self, map: bool) -> FrameOptions {
-        FrameOptions {
-            format: self.format.clone(),
-            open: OpenOptions {
-                map,
-                window: self.window(),
-                block: self.block(),
-                decoder: self.decompress.then_some(self.decoder_memory),
-                encoding: self.encoding,
-            },
-            max_record_size: self.max_record_size,
-            limit: self.limit,
-            skip_lines: self.skip_lines,
-            fixed: self.chunk_bytes.is_some(),
-            ahead: self.ahead,
-            ahead_room: self.ahead_room,
-            rate: self.rate,
-            keeps_mark: self.encoding.is_some() && self.output_text() == self.encoding,
-        }
-    }
-
-    fn chunk_size(&self) -> ChunkSize {
-        match self.chunk_bytes {
-            Some(bytes) => ChunkSize::fixed(bytes, self.record_limit()),
-            None => ChunkSize::adaptive(self.chunk_limit(), self.record_limit(), CHUNK_GOAL),
-        }
-    }
 }

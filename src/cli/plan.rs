@@ -1,17 +1,20 @@
 //! What to do: the plan that follows from what was typed. Everything that can be refused without opening an input is
 //! refused here.
 
+mod build;
+
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inorder::{Builder, Compress, Encoding, Format, Pipeline, Preamble, Resume, Sink, Source};
+use inorder::{Compress, Encoding, Format, Preamble, Resume};
 
 use super::args::{
     CatArgs, CheckArgs, DecompressArg, FailureArgs, FormatArg, InputArgs, OnErrorArg, OutputArgs,
     ProgressArg, RunArgs, ShowArgs,
 };
 use super::compression::compression;
+use super::dialect::Dialect;
 use super::failures::Failures;
 use super::names::{InputName, OutputName, format_of_name, inputs};
 use super::status::usage;
@@ -217,100 +220,6 @@ impl Plan {
         }
         Ok(())
     }
-
-    /// The library's pipeline for this plan, but for its observer.
-    pub fn pipeline(&self) -> Builder {
-        let mut builder = self.trial();
-        if let Some(resume) = &self.resume {
-            builder = builder.resume(resume.clone());
-        }
-        if let Some(rate) = self.rate {
-            builder = builder.rate(rate.records, rate.per);
-        }
-        builder
-    }
-
-    /// The same for a look at the inputs before the run: at full speed, and nothing is kept of it.
-    pub fn trial(&self) -> Builder {
-        let mut builder = self.trial_of_text().decompress(self.decompress);
-        if let Some(encoding) = self.encoding {
-            builder = builder.encoding(encoding);
-        }
-        if let Some(encoding) = self.output_encoding {
-            builder = builder.output_encoding(encoding);
-        }
-        if let Some(bytes) = self.decoder_memory {
-            builder = builder.decoder_memory(bytes);
-        }
-        builder
-    }
-
-    /// As [`trial`](Plan::trial), for inputs that are unpacked and decoded already.
-    pub fn trial_of_text(&self) -> Builder {
-        let mut builder = Pipeline::builder()
-            .format(self.format.clone())
-            .threads(self.run.threads)
-            .skip_lines(self.skip_lines)
-            .output_header(self.output_header)
-            .sequential(self.run.sequential)
-            .blank_lines(self.blank_lines)
-            .preamble(self.preamble);
-        builder = self.failures.set(builder);
-        if let Some(format) = &self.output_format {
-            builder = builder.output_format(format.clone());
-        }
-        if let Some(bytes) = self.stack_size {
-            builder = builder.stack_size(bytes);
-        }
-        if let Some(bytes) = self.run.memory {
-            builder = builder.memory(bytes);
-        }
-        if let Some(bytes) = self.run.chunk_size {
-            builder = builder.chunk_size(bytes);
-        }
-        if let Some(records) = self.run.records {
-            builder = builder.chunk_records(records);
-        }
-        if let Some(bytes) = self.run.max_record_size {
-            builder = builder.max_record_size(bytes);
-        }
-        if let Some(records) = self.limit {
-            builder = builder.limit(records);
-        }
-        if self.map {
-            builder = mapped(builder);
-        }
-        builder
-    }
-
-    /// Whether what the work writes is encoded.
-    pub fn encodes(&self) -> bool {
-        self.encoding.is_some() || self.output_encoding.is_some()
-    }
-
-    /// The library's sink for a result of that name.
-    pub fn sink(&self, name: &OutputName) -> Sink<'static> {
-        let sink = match name {
-            OutputName::Stdout => Sink::stdout(),
-            OutputName::Path(path) => Sink::file(path),
-        };
-        match self.compress {
-            Some(compress) => sink.compress(compress),
-            None => sink,
-        }
-    }
-
-    /// The library's source for this plan.
-    pub fn source(&self) -> Source<'static> {
-        let none = Source::files(std::iter::empty::<PathBuf>());
-        self.inputs.iter().fold(none, |source, input| {
-            source.then(match input {
-                InputName::Stdin if self.seen.is_empty() => Source::stdin(),
-                InputName::Stdin => Source::stdin_after(self.seen.clone()),
-                InputName::Path(path) => Source::file(path),
-            })
-        })
-    }
 }
 
 /// What an interrupted run left of an output, beside the file itself where the path leads to it by a link.
@@ -328,134 +237,5 @@ fn left_behind(output: &Path) -> Option<PathBuf> {
     })
 }
 
-/// What was typed of a dialect.
-#[derive(Debug)]
-pub struct Dialect {
-    delimiter: Option<u8>,
-    quote: Option<u8>,
-    no_quoting: bool,
-}
-
-impl Dialect {
-    pub const REFUSED: &str =
-        "--delimiter, --quote and --no-quoting are for CSV and TSV: add --from csv";
-
-    /// Takes it out of the options of the input.
-    pub fn take(input: &mut InputArgs) -> Dialect {
-        Dialect {
-            delimiter: input.delimiter.take(),
-            quote: input.quote.take(),
-            no_quoting: std::mem::take(&mut input.no_quoting),
-        }
-    }
-
-    /// The format in this dialect; `None` if one was typed and the format has none.
-    pub fn apply(&self, name: FormatArg, format: &Format) -> Option<Format> {
-        let mut format = format.clone();
-        let typed = self.delimiter.is_some() || self.quote.is_some() || self.no_quoting;
-        if typed && !name.is_separated() {
-            return None;
-        }
-        if let Some(delimiter) = self.delimiter {
-            format = format.delimiter(delimiter);
-        }
-        if self.quote.is_some() || self.no_quoting {
-            format = format.quote(self.quote);
-        }
-        Some(format)
-    }
-}
-
-#[allow(unsafe_code)]
-fn mapped(builder: Builder) -> Builder {
-    // SAFETY: nobody can promise that the file stays as it is; the run checks its size and time before bytes leave and
-    // before the output is published, and `guard_mapped_reads` in main turns a page that is gone into an error.
-    unsafe { builder.memory_map(true) }
-}
-
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::cli::args::{Cli, Command};
-    use clap::Parser;
-
-    fn cat(line: &str) -> anyhow::Result<CatPlan> {
-        match Cli::try_parse_from(line.split(' ')).unwrap().command {
-            Command::Cat(args) => CatPlan::new(args),
-            _ => panic!("{line}"),
-        }
-    }
-
-    /// The plan of a line of words.
-    pub fn cat_plan(line: &str) -> Plan {
-        cat(line).unwrap().plan
-    }
-
-    #[test]
-    fn the_first_input_decides_the_format() {
-        let format = |line| cat(line).unwrap().plan.format;
-        assert_eq!(format("inorder cat a.csv b.tsv -o out"), Format::csv());
-        assert_eq!(format("inorder cat - b.csv -o out"), Format::lines());
-        assert_eq!(format("inorder cat -o out"), Format::lines());
-        assert_eq!(format("inorder cat --from tsv a.csv -o out"), Format::tsv());
-    }
-
-    #[test]
-    fn dialects() {
-        let format = |line| cat(line).unwrap().plan.format;
-        assert_eq!(
-            format("inorder cat -d ; --quote ' --no-header a.csv -o out"),
-            Format::csv()
-                .delimiter(b';')
-                .quote(Some(b'\''))
-                .header(false)
-        );
-        assert_eq!(
-            format("inorder cat --no-quoting a.csv -o out"),
-            Format::csv().quote(None)
-        );
-        assert_eq!(
-            format("inorder cat --quote \" a.tsv -o out"),
-            Format::tsv().quote(Some(b'"'))
-        );
-        assert!(cat("inorder cat -d ; a.txt -o out").is_err());
-    }
-
-    #[test]
-    fn the_name_of_the_output_decides_its_compression() {
-        let compress = |line| cat(line).map(|cat| cat.plan.compress);
-        let gzip = Some(Compress::gzip());
-        assert_eq!(compress("inorder cat a -o b.csv.GZ").unwrap(), gzip);
-        assert_eq!(
-            compress("inorder cat a -o b --compress gzip").unwrap(),
-            gzip
-        );
-        assert_eq!(
-            compress("inorder cat a -o b.gz --compress none").unwrap(),
-            None
-        );
-        assert_eq!(compress("inorder cat a.gz -o b").unwrap(), None);
-        assert_eq!(
-            compress("inorder cat a -o b.zst --level 9").unwrap(),
-            Compress::zstd().level(9).ok()
-        );
-        for line in [
-            "inorder cat a -o b.xz",
-            "inorder cat a -o b --level 3",
-            "inorder cat a -o b.gz --level 13",
-        ] {
-            assert!(compress(line).is_err(), "{line}");
-        }
-    }
-
-    #[test]
-    fn names_of_standard_streams() {
-        let plan = cat("inorder cat - a -o /dev/stdout --stats s.json").unwrap();
-        assert_eq!(plan.output, OutputName::Stdout);
-        assert_eq!(plan.plan.inputs[0], InputName::Stdin);
-        assert!(cat("inorder cat - - -o out").is_err());
-        assert!(cat("inorder cat a --stats -").is_err());
-        assert!(cat("inorder cat a -o out --stats -").is_ok());
-        assert!(cat("inorder cat a -o out --stats out").is_err());
-    }
-}
+pub mod tests;

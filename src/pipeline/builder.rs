@@ -4,140 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Pipeline;
+use super::options::{OnError, Preamble};
+use super::settings::Settings;
 use crate::control::StopHandle;
 use crate::error::{Error, ErrorKind};
-use crate::format::{Dialect, Format};
+use crate::format::Format;
 use crate::frame::Rate;
-use crate::output::Rejects;
-use crate::pool::Policy;
 use crate::progress::Observer;
 use crate::resume::Resume;
 use crate::retry::Retry;
-use crate::text::{Encoding, MARK};
-
-/// What happens when a record fails.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub enum OnError {
-    /// The run ends with that record's error; everything before it is written.
-    #[default]
-    Stop,
-    /// The record is left out of the output, counted, and told to the [`Observer`].
-    Skip,
-    /// As [`Skip`](OnError::Skip), and the record is set aside, with a row that says why.
-    Reject(Rejects),
-}
-
-impl OnError {
-    pub(crate) fn rejects(&self) -> Option<&Rejects> {
-        match self {
-            OnError::Reject(rejects) => Some(rejects),
-            OnError::Stop | OnError::Skip => None,
-        }
-    }
-}
-
-/// What is passed on of that which stands before the first record, and the header, of the first input.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Preamble {
-    /// All of it: skipped lines, a byte order mark, blank lines.
-    #[default]
-    Keep,
-    /// A UTF-8 byte order mark, if the input begins with one.
-    Mark,
-    /// Nothing.
-    Drop,
-}
-
-impl Preamble {
-    /// What is left of the preamble.
-    pub(super) fn of(self, preamble: &[u8]) -> &[u8] {
-        match self {
-            Preamble::Keep => preamble,
-            Preamble::Mark if preamble.starts_with(MARK) => MARK,
-            Preamble::Mark | Preamble::Drop => &[],
-        }
-    }
-}
+use crate::text::Encoding;
 
 /// Settings of a [`Pipeline`], each with a default.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Builder {
     settings: Settings,
-}
-
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub format: Format,
-    pub output_format: Option<Format>,
-    /// 0 until built: one a core.
-    pub threads: usize,
-    pub stack_size: Option<usize>,
-    /// 0 until built: the default for the threads.
-    pub memory: usize,
-    pub chunk_bytes: Option<usize>,
-    pub chunk_records: u64,
-    pub max_record_size: usize,
-    pub limit: u64,
-    pub rate: Option<Rate>,
-    pub skip_lines: u64,
-    pub output_header: bool,
-    pub blank_lines: bool,
-    pub preamble: Preamble,
-    pub on_error: OnError,
-    pub max_errors: u64,
-    pub max_failing_runs: u64,
-    pub retry: Retry,
-    pub sequential: bool,
-    pub memory_map: bool,
-    pub encoding: Option<Encoding>,
-    pub output_encoding: Option<Encoding>,
-    pub decompress: bool,
-    pub decoder_memory: usize,
-    /// Inputs that are unpacked ahead of their turn, and the bytes of each: known when a run begins.
-    pub ahead: usize,
-    pub ahead_room: usize,
-    pub observer: Option<Arc<dyn Observer>>,
-    pub resume: Option<Resume>,
-}
-
-impl Default for Builder {
-    fn default() -> Builder {
-        Builder {
-            settings: Settings {
-                format: Format::lines(),
-                output_format: None,
-                threads: 0,
-                stack_size: None,
-                memory: 0,
-                chunk_bytes: None,
-                chunk_records: u64::MAX,
-                max_record_size: 16 << 20,
-                limit: u64::MAX,
-                rate: None,
-                skip_lines: 0,
-                output_header: true,
-                blank_lines: true,
-                preamble: Preamble::Keep,
-                on_error: OnError::Stop,
-                max_errors: u64::MAX,
-                max_failing_runs: 64,
-                retry: Retry::default(),
-                sequential: false,
-                memory_map: false,
-                encoding: None,
-                output_encoding: None,
-                decompress: false,
-                decoder_memory: 128 << 20,
-                ahead: 0,
-                ahead_room: 0,
-                observer: None,
-                resume: None,
-            },
-        }
-    }
 }
 
 impl Builder {
@@ -422,97 +304,3 @@ impl Builder {
 
 /// As many workers as a pool may have.
 const MOST_THREADS: usize = 65_535;
-
-impl Settings {
-    /// What the work's UTF-8 is to become.
-    pub fn output_text(&self) -> Option<Encoding> {
-        self.output_encoding.or(self.encoding)
-    }
-
-    /// The dialect in which rows are written.
-    pub fn dialect(&self) -> Dialect {
-        self.output().dialect().unwrap_or(Dialect::CSV)
-    }
-
-    /// The format of what is written.
-    pub fn output(&self) -> &Format {
-        self.output_format.as_ref().unwrap_or(&self.format)
-    }
-
-    /// The most records in a chunk.
-    pub fn record_limit(&self) -> u64 {
-        let paced = self.rate.map_or(u64::MAX, |rate| rate.a_second());
-        self.chunk_records.min(paced)
-    }
-
-    /// As many chunks, or parts of them, in a row that fail whole end the run.
-    pub fn max_failing_runs(&self) -> u64 {
-        match self.max_failing_runs {
-            0 => u64::MAX,
-            runs => runs,
-        }
-    }
-
-    /// What the workers do with what fails.
-    pub fn policy(&self) -> Policy {
-        Policy {
-            stops: matches!(self.on_error, OnError::Stop),
-            rejects: self.on_error.rejects().is_some(),
-            retry: self.retry.clone(),
-            max_failing_runs: self.max_failing_runs(),
-        }
-    }
-
-    /// The largest chunk: each worker should have several in flight.
-    pub fn chunk_limit(&self) -> usize {
-        let fair = self.memory / self.threads.saturating_mul(4).max(1);
-        self.chunk_bytes.unwrap_or(fair.clamp(4 << 10, 1 << 20))
-    }
-
-    /// Own output of one chunk in memory.
-    pub fn spill_at(&self) -> usize {
-        (self.memory / self.threads.saturating_mul(2).max(1)).max(1 << 20)
-    }
-
-    /// The size of a mapped window: several chunks, and a fraction of the memory, because a window stays as long as one of
-    /// its chunks does.
-    pub fn window(&self) -> usize {
-        (self.memory / 16).clamp(1 << 20, 4 << 20)
-    }
-
-    /// The size of a stream's buffer: one chunk, and what it takes to see that chunk's end.
-    pub fn block(&self) -> usize {
-        self.chunk_limit().clamp(64 << 10, 16 << 20) + (64 << 10)
-    }
-}
-
-impl std::fmt::Debug for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings")
-            .field("format", &self.format)
-            .field("output_format", &self.output_format)
-            .field("threads", &self.threads)
-            .field("stack_size", &self.stack_size)
-            .field("memory", &self.memory)
-            .field("chunk_bytes", &self.chunk_bytes)
-            .field("chunk_records", &self.chunk_records)
-            .field("max_record_size", &self.max_record_size)
-            .field("limit", &self.limit)
-            .field("rate", &self.rate)
-            .field("skip_lines", &self.skip_lines)
-            .field("output_header", &self.output_header)
-            .field("blank_lines", &self.blank_lines)
-            .field("preamble", &self.preamble)
-            .field("on_error", &self.on_error)
-            .field("max_errors", &self.max_errors)
-            .field("max_failing_runs", &self.max_failing_runs)
-            .field("retry", &self.retry)
-            .field("sequential", &self.sequential)
-            .field("memory_map", &self.memory_map)
-            .field("encoding", &self.encoding)
-            .field("output_encoding", &self.output_encoding)
-            .field("decompress", &self.decompress)
-            .field("decoder_memory", &self.decoder_memory)
-            .finish_non_exhaustive()
-    }
-}

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::builder::Settings;
 use super::inputs::Inputs;
 use super::messages::output_error;
+use super::settings::Settings;
 use crate::error::{Error, drop_quietly};
 use crate::format::Format;
 use crate::output::{Ends, OpenRejects};

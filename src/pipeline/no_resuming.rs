@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::builder::Settings;
 use super::ordered::Ordered;
+use super::settings::Settings;
 use super::stages::Outputs;
 use crate::buffer::BufferSettings;
 use crate::error::Error;

@@ -4,10 +4,10 @@ use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::builder::Preamble;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
+use super::options::Preamble;
 #[cfg(unix)]
 use super::resuming::Resuming;
 use crate::buffer::{Buffer, BufferSettings};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use super::builder::Settings;
+use super::settings::Settings;
 use super::stage::StopOnDrop;
 use crate::control::{Control, Stop};
 use crate::error::panic_text;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::builder::Settings;
+use super::settings::Settings;
 use super::stage::{Results, Stage, charge};
 use super::stages::{Outputs, Stages, check_origins};
 use super::{cannot_start, panicked as run_panicked};

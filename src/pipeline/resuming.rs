@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::builder::Settings;
 use super::messages::output_error;
+use super::settings::Settings;
 use super::stages::Outputs;
 use crate::checksum::Digest;
 use crate::error::{BoxError, Error, ErrorKind, escaped};

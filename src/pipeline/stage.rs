@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::builder::Settings;
 use super::packing::Packing;
 use super::reading;
+use super::settings::Settings;
 use crate::control::{Control, Stop};
 use crate::error::drop_quietly;
 use crate::frame::{ChunkSize, FrameError, Framer};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::builder::Settings;
 use super::failures::Failures;
 use super::messages::output_error;
 use super::ordered::Ordered;
 use super::reading;
 use super::resuming::{self, Resumed};
+use super::settings::Settings;
 use crate::buffer::BufferSettings;
 use crate::control::{Control, StopHandle};
 use crate::error::{Error, ErrorKind};

@@ -10,9 +10,10 @@ use inorder::{Format, Preamble};
 use super::args::{MapArgs, RefusedArgs};
 use super::variables::Variables;
 use crate::cli::args::FormatArg;
+use crate::cli::dialect::Dialect;
 use crate::cli::escape;
 use crate::cli::names::{OutputName, format_of_name};
-use crate::cli::plan::{Dialect, Plan};
+use crate::cli::plan::Plan;
 use crate::cli::status::usage;
 
 /// jaq recurses with the depth of values and of a filter's own definitions; what is not used of this is no memory.

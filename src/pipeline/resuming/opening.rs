@@ -15,9 +15,9 @@ use crate::output::part::{Part, PartError, holds};
 use crate::output::store::{Store, StoreError};
 use crate::output::target::Place;
 use crate::output::{Fault, OpenRejects, Output, Rejects};
-use crate::pipeline::builder::Settings;
 use crate::pipeline::failures::Failures;
 use crate::pipeline::messages::output_error;
+use crate::pipeline::settings::Settings;
 use crate::pipeline::stages::Outputs;
 use crate::summary::{Counters, Summary};
 

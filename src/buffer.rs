@@ -221,8 +221,8 @@ impl Buffer {
     /// Writes what one `read` of a descriptor gives, straight into the buffer, and says how many bytes that is: 0 at its end.
     ///
     /// # Errors
-    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them; then
-    /// nothing is written.
+    /// Those of the read, [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted) among them, after which
+    /// nothing is written; and that of a file that could not keep what was written before.
     #[cfg(unix)]
     pub fn read_from(&mut self, fd: impl std::os::fd::AsFd) -> io::Result<usize> {
         self.settle_run();
@@ -237,6 +237,7 @@ impl Buffer {
             rustix::io::read(fd, rustix::buffer::spare_capacity(&mut self.own))?
         };
         self.spill_if_large();
+        self.flush()?;
         Ok(n)
     }
 
@@ -575,21 +576,32 @@ impl Drop for Buffer {
 impl Write for Buffer {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.lacks_end = false;
-        self.push(bytes);
-        Ok(bytes.len())
+        self.write_all(bytes).map(|()| bytes.len())
     }
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.lacks_end = false;
         self.push(bytes);
-        Ok(())
+        self.flush()
     }
 
+    /// Whether all that was written is kept: see [`Buffer`].
     #[inline]
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        match &self.spill.failed {
+            None => Ok(()),
+            Some(error) => Err(again(error)),
+        }
+    }
+}
+
+/// The same error once more.
+#[cold]
+fn again(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

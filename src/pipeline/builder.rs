@@ -13,6 +13,7 @@ use crate::frame::Rate;
 use crate::progress::Observer;
 use crate::resume::Resume;
 use crate::retry::Retry;
+#[cfg(feature = "encoding")]
 use crate::text::Encoding;
 
 /// Settings of a [`Pipeline`], each with a default.

@@ -238,3 +238,33 @@ fn f7_a_file_many_times_the_size_of_a_memory_cage_goes_through() {
         finish(&script, &mut env.script(&script)).quiet();
     }
 }
+
+#[test]
+fn c1_output_without_end_ends_where_it_can_be_kept_no_more() {
+    let env = TestEnv::new();
+    env.write("in", "1\n2\n3\n");
+    env.old_output();
+    for command in [
+        "exec --shell 'exec seq 1 100000000000' in",
+        "map 'range(100000000000)' in",
+        "map --from lines -r 'range(100000000000)' in",
+    ] {
+        let ran = env.run(&format!(
+            "trap '' XFSZ; ulimit -f 8192; timeout -k 1 60 inorder {command} -j 2 --memory 1MiB -o o/out"
+        ));
+        ran.status(1)
+            .err_has("cannot keep output in a temporary file: File too large");
+        env.is_untouched(&ran);
+    }
+}
+
+#[test]
+fn an_endless_filter_ends_with_the_first_signal() {
+    let env = TestEnv::new();
+    env.write("in", "1\n");
+    env.old_output();
+    let ran = env
+        .run("timeout --foreground -s INT -k 5 0.3 inorder map 'range(100000000000)' in -o o/out");
+    ran.err_has("interrupted by SIGINT").status(124);
+    env.is_untouched(&ran);
+}

@@ -1,5 +1,6 @@
 //! The work of `map` on chunks and records.
 
+use std::io::Write;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -91,9 +92,7 @@ impl Process for Map<'_> {
             rows,
             text,
         };
-        chunk.each(out, |record, out| {
-            work.record(record, out).map_err(Fault::told)
-        })
+        chunk.try_each(out, |record, out| work.record(chunk, record, out))
     }
 
     fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
@@ -126,29 +125,49 @@ struct ChunkWork<'c, 'p> {
     text: &'c mut Vec<u8>,
 }
 
+fn failed(fault: Fault) -> ChunkError {
+    ChunkError::Whole(fault.told())
+}
+
 impl ChunkWork<'_, '_> {
-    fn record(&mut self, record: &Record<'_>, out: &mut Buffer) -> Result<(), Fault> {
-        self.read(record)?;
+    fn record(
+        &mut self,
+        chunk: &Chunk<'_>,
+        record: &Record<'_>,
+        out: &mut Buffer,
+    ) -> Result<(), ChunkError> {
+        self.read(record).map_err(failed)?;
         // The filter changes a copy while the value is held here.
         let value = self.value.clone();
         for output in self.map.filter.run(self.context.clone(), value) {
-            let output = output?;
-            let kept = self.map.keeps && unchanged(&self.value, &output);
-            match &mut self.columns {
-                Some(columns) => {
-                    let layout = columns.layout(&output, out)?.clone();
-                    if kept && columns.are_those_of_the_input() {
-                        out.keep(record);
-                    } else {
-                        write(&layout, &output, out)?;
-                    }
-                }
-                None if kept => out.keep(record),
-                None => self.line(&output, out)?,
+            // A filter may have more to give than there is room or time for.
+            if chunk.is_stopping() {
+                return Err(ChunkError::Stopped);
             }
+            let output = output.map_err(failed)?;
+            self.output(&output, record, out).map_err(failed)?;
+            out.flush()
+                .map_err(|error| ChunkError::Fatal(error.into()))?;
         }
         if let Some(columns) = &mut self.columns {
             columns.settle(record.end(), out);
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, output: &Val, record: &Record<'_>, out: &mut Buffer) -> Result<(), Fault> {
+        let kept = self.map.keeps && unchanged(&self.value, output);
+        match &mut self.columns {
+            Some(columns) => {
+                let layout = columns.layout(output, out)?.clone();
+                if kept && columns.are_those_of_the_input() {
+                    out.keep(record);
+                } else {
+                    write(&layout, output, out)?;
+                }
+            }
+            None if kept => out.keep(record),
+            None => self.line(output, out)?,
         }
         Ok(())
     }

@@ -76,4 +76,16 @@ impl Encoding {
             b""
         }
     }
+
+    /// The mark of the same encoding in the other order of bytes, and its name. It would be read as U+FFFE, which is no character: whoever
+    /// sees it has named the wrong one.
+    pub(crate) fn opposite(self) -> Option<(&'static [u8], &'static str)> {
+        if self.0 == encoding_rs::UTF_16LE {
+            Some((b"\xFE\xFF", "UTF-16BE"))
+        } else if self.0 == encoding_rs::UTF_16BE {
+            Some((b"\xFF\xFE", "UTF-16LE"))
+        } else {
+            None
+        }
+    }
 }

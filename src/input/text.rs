@@ -1,7 +1,7 @@
 //! Inputs in other encodings than UTF-8, decoded ahead of the framing.
 //!
-//! A byte order mark of the named encoding is taken off; one of another encoding is a character, or malformed. Bytes without
-//! a meaning become U+FFFD, and are noted down: the record that they are in fails, so none of these gets out.
+//! A byte order mark of the named encoding is taken off; one of UTF-16 in the other order of bytes is an error, any other is a character,
+//! or malformed. Bytes without a meaning become U+FFFD, and are noted down: the record that they are in fails, so none of these gets out.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -183,10 +183,23 @@ mod decoding {
         fn settle(&mut self) -> Result<Option<Compression>, InputError> {
             let compression = self.inner.settle()?;
             let mark = self.encoding.mark();
+            let opposite = self.encoding.opposite();
             loop {
                 let start = &self.raw[..self.filled];
-                let unclear = start.len() < mark.len() && mark.starts_with(start);
+                let begins = |mark: &[u8]| start.len() < mark.len() && mark.starts_with(start);
+                let unclear = begins(mark) || opposite.is_some_and(|(mark, _)| begins(mark));
                 if !unclear || self.inner_ended {
+                    if let Some((mark, name)) = opposite
+                        && start.starts_with(mark)
+                    {
+                        return Err(InputError::Io(std::io::Error::new(
+                            std::io::ErrorKind::InvalidData,
+                            format!(
+                                "the text begins with the byte order mark of {name}, not of {}",
+                                self.encoding.name()
+                            ),
+                        )));
+                    }
                     lock(&self.told.0).mark = !mark.is_empty() && start.starts_with(mark);
                     return Ok(compression);
                 }

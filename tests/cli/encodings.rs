@@ -202,3 +202,25 @@ fn rejects_are_the_bytes_of_the_source() {
         );
     }
 }
+
+#[test]
+fn case_28_the_mark_of_the_other_byte_order_is_an_error() {
+    let env = TestEnv::new();
+    for (bytes, label, mark, named) in [
+        (&b"\xFE\xFF\0a\0\n"[..], "utf-16", "UTF-16BE", "UTF-16LE"),
+        (b"\xFE\xFF\0a\0\n", "utf-16le", "UTF-16BE", "UTF-16LE"),
+        (b"\xFF\xFEa\0\n\0", "utf-16be", "UTF-16LE", "UTF-16BE"),
+    ] {
+        env.write("in", bytes);
+        let said = format!("the text begins with the byte order mark of {mark}, not of {named}");
+        for command in [
+            format!("cat --encoding {label} --output-encoding utf-8 in"),
+            format!("check --encoding {label} in"),
+            format!("cat --encoding {label} -j 1 < in"),
+        ] {
+            let ran = env.run(&format!("inorder {command}"));
+            ran.status(1).err_has(&said);
+            assert_eq!(ran.out, "");
+        }
+    }
+}

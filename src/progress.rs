@@ -44,7 +44,7 @@ pub trait Observer: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Started {
-    /// The inputs' size in bytes, if all are regular files with something in them.
+    /// The inputs' size in bytes, as they lie in their files, if all are regular files with something in them.
     pub total_bytes: Option<u64>,
     /// Worker threads.
     pub threads: usize,
@@ -58,8 +58,11 @@ pub struct Started {
 pub struct Progress {
     /// Records done, failed ones included.
     pub records: u64,
-    /// Bytes of input done.
+    /// Bytes of input done, as the work sees them.
     pub bytes_in: u64,
+    /// The same as the inputs lie in their files, to be held against [`Started::total_bytes`]. Of a compressed input, or one in another
+    /// encoding, that is what was read so far, which is somewhat more than what is done.
+    pub bytes_of_files: u64,
     /// Bytes written.
     pub bytes_out: u64,
     /// Records that failed.

@@ -130,7 +130,7 @@ impl Ticker {
             }
             bar.set_length(figures.total.max(1));
         }
-        bar.set_position(figures.bytes_in.min(figures.total));
+        bar.set_position(figures.of_files.min(figures.total));
         bar.set_message(text);
     }
 

@@ -79,6 +79,12 @@ impl InputInfo {
             .map_or(Ok(None), |watch| watch.check(tail, end))
     }
 
+    /// Bytes of the file behind those up to `end`: as many, or where the file is decoded, what was read of it.
+    pub fn bytes_of_file(&self, end: u64) -> u64 {
+        let watch = lock(&self.watch);
+        watch.as_ref().and_then(Watch::read_of_file).unwrap_or(end)
+    }
+
     /// Bytes before the first chunk.
     pub fn top_bytes(&self) -> u64 {
         let header = self.header.as_ref().map_or(0, |header| header.raw().len());

@@ -82,6 +82,11 @@ impl Watch {
         self.tail.get_or_insert_default().clone()
     }
 
+    /// How far the reader of a decoded file is, in the file.
+    pub fn read_of_file(&self) -> Option<u64> {
+        self.tail.as_ref().map(|tail| lock(&tail.0).1)
+    }
+
     /// How many bytes are processed.
     #[cfg(test)]
     pub(super) fn size(&self) -> u64 {

@@ -21,6 +21,8 @@ pub(super) struct Inputs {
     whole: Option<Vec<InputState>>,
     /// The end of the last of them.
     end: Place,
+    /// Bytes of the files that are written whole, as they lie there.
+    files: u64,
 }
 
 /// The input whose chunks are being written.
@@ -44,12 +46,15 @@ impl Inputs {
             go_on: None,
             whole: None,
             end: Place::default(),
+            files: 0,
         }
     }
 
     /// Keeps what a later run needs to know of the inputs; of this one's, those before the next were written by an earlier run.
     #[cfg_attr(not(unix), allow(dead_code))]
     pub fn keep(&mut self, whole: Vec<InputState>) {
+        let length = |state: &InputState| state.identity.map_or(0, |identity| identity.length);
+        self.files = whole.iter().map(length).sum();
         self.whole = Some(whole);
     }
 
@@ -90,6 +95,12 @@ impl Inputs {
             .map_or(0, |current| current.info.index)
     }
 
+    /// How much of the inputs' files is done, as they lie there: of compressed ones, what was read.
+    pub fn bytes_of_files(&self) -> u64 {
+        let current = self.current.as_ref();
+        self.files + current.map_or(0, |current| current.info.bytes_of_file(current.end))
+    }
+
     /// Goes on to the next input, if one was opened. The one before must be left.
     /// Whether its top counts: it was counted by the run that this one goes on from.
     pub fn enter_next(&mut self) -> Option<(Arc<InputInfo>, bool)> {
@@ -116,6 +127,7 @@ impl Inputs {
     /// All of an input is written. A note, if it has grown.
     pub fn leave(&mut self) -> Result<Option<String>, Error> {
         self.check()?;
+        self.files = self.bytes_of_files();
         let Some(current) = self.current.take() else {
             return Ok(None);
         };

@@ -301,6 +301,7 @@ impl<'o, P: Process> Ordered<'o, P> {
         Progress {
             records: summary.records,
             bytes_in: summary.bytes_in,
+            bytes_of_files: self.inputs.bytes_of_files(),
             bytes_out: summary.bytes_out,
             failed: summary.skipped + summary.rejected,
             retries: summary.retries,

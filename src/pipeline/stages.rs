@@ -85,7 +85,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             settings.observer.clone(),
             resumed.is_some(),
         );
-        let total_bytes = origins.iter().map(|origin| size_of(origin, settings)).sum();
+        let total_bytes = origins.iter().map(|origin| origin.size(false)).sum();
         let framer = Framer::new(
             origins,
             // What can't be taken back must not be written straight from a map, whose bytes can change until the last
@@ -188,12 +188,4 @@ pub(super) fn check_origins(origins: &[Origin<'_>]) -> Result<(), Error> {
         })?;
     }
     Ok(())
-}
-
-/// How many bytes of an input are to be read, if that is known.
-fn size_of(origin: &Origin<'_>, settings: &Settings) -> Option<u64> {
-    match settings.encoding {
-        Some(_) => None,
-        None => origin.size(settings.decompress),
-    }
 }

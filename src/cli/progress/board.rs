@@ -18,6 +18,8 @@ pub struct Board {
     memory: AtomicU64,
     records: AtomicU64,
     bytes_in: AtomicU64,
+    /// The same as the inputs lie in their files.
+    of_files: AtomicU64,
     failed: AtomicU64,
     in_flight: AtomicU64,
     /// When the head of the order last moved, in milliseconds since the start.
@@ -33,6 +35,7 @@ impl Board {
             memory: AtomicU64::new(0),
             records: AtomicU64::new(0),
             bytes_in: AtomicU64::new(0),
+            of_files: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             in_flight: AtomicU64::new(0),
             moved: AtomicU64::new(0),
@@ -54,6 +57,7 @@ impl Board {
     pub fn progress(&self, progress: &Progress) {
         self.records.store(progress.records, Relaxed);
         self.bytes_in.store(progress.bytes_in, Relaxed);
+        self.of_files.store(progress.bytes_of_files, Relaxed);
         self.failed.store(progress.failed, Relaxed);
         self.in_flight.store(progress.in_flight, Relaxed);
         self.moved.store(millis(self.start.elapsed()), Relaxed);
@@ -89,6 +93,7 @@ pub struct Figures {
     memory: u64,
     records: u64,
     pub bytes_in: u64,
+    pub of_files: u64,
     failed: u64,
     in_flight: u64,
     /// A worker is at work.
@@ -104,6 +109,7 @@ impl Figures {
             memory: board.memory.load(Relaxed),
             records: board.records.load(Relaxed),
             bytes_in: board.bytes_in.load(Relaxed),
+            of_files: board.of_files.load(Relaxed),
             failed: board.failed.load(Relaxed),
             in_flight: board.in_flight.load(Relaxed),
             busy: board.desks.any_busy(),
@@ -115,7 +121,7 @@ impl Figures {
     pub fn text(&self, per_second: Option<f64>) -> String {
         let mut text = String::new();
         if let Some(share) =
-            (self.bytes_in.min(self.total) as u128 * 100).checked_div(self.total.into())
+            (self.of_files.min(self.total) as u128 * 100).checked_div(self.total.into())
         {
             text = format!("{share}% of {}, ", DecimalBytes(self.total));
         } else if self.bytes_in > 0 {
@@ -148,8 +154,9 @@ impl Figures {
     }
 
     fn left(&self, per_second: f64) -> Option<Duration> {
-        let bytes = self.total.checked_sub(self.bytes_in)?;
-        let seconds = (bytes as f64 / per_second).ceil();
+        let of_files = self.total.checked_sub(self.of_files)?;
+        let bytes = of_files as f64 * (self.bytes_in as f64 / self.of_files.max(1) as f64);
+        let seconds = (bytes / per_second).ceil();
         // Beyond a month it is no information.
         (self.total > 0 && seconds < 30.0 * 86_400.0).then(|| Duration::from_secs(seconds as u64))
     }
@@ -173,6 +180,7 @@ mod tests {
             memory: 64 << 20,
             records: 1_234_567,
             bytes_in: 500_000_000,
+            of_files: 500_000_000,
             failed: 0,
             in_flight: 12 << 20,
             busy: true,
@@ -185,6 +193,15 @@ mod tests {
         assert_eq!(
             figures().text(Some(100e6)),
             "25% of 2.00 GB, 1,234,567 records, 100.00 MB/s, 15s left, 12/64 MiB in flight"
+        );
+        let packed = Figures {
+            total: 400_000_000,
+            of_files: 100_000_000,
+            ..figures()
+        };
+        assert_eq!(
+            packed.text(Some(100e6)),
+            "25% of 400.00 MB, 1,234,567 records, 100.00 MB/s, 15s left, 12/64 MiB in flight"
         );
         let stream = Figures {
             total: 0,
@@ -200,6 +217,7 @@ mod tests {
     fn the_share_never_exceeds_100() {
         let grown = Figures {
             bytes_in: 3_000_000_000,
+            of_files: 3_000_000_000,
             ..figures()
         };
         assert!(grown.text(None).starts_with("100% of"));

@@ -31,6 +31,7 @@ mod resuming;
 mod settings;
 mod stage;
 mod stages;
+mod times;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -54,6 +55,7 @@ use ordered::Verdict;
 use resuming::Found;
 use settings::Settings;
 use stages::{Outputs, Stages, check_origins};
+use times::Times;
 
 /// Work is done in a plain loop for so long before threads are started.
 const WARM_UP: Duration = Duration::from_millis(1);
@@ -172,6 +174,7 @@ impl Pipeline {
             settings,
             size: Arc::new(settings.chunk_size()),
             peak: 0,
+            times: Times::default(),
         };
         let result = run.all(&mut stages, framer);
         let result = result.and_then(|()| stages.control.stopped_early());
@@ -187,6 +190,8 @@ impl Pipeline {
             let workers = summary.threads.max(summary.workers.len());
             summary.workers.resize(workers, WorkerSummary::default());
             summary.peak_in_flight = run.peak;
+            summary.reader_time = run.times.reader;
+            summary.writer_time = run.times.writer;
             summary.elapsed = begun.elapsed();
         })
     }
@@ -197,6 +202,7 @@ struct Run<'r> {
     settings: &'r Settings,
     size: Arc<ChunkSize>,
     peak: u64,
+    times: Times,
 }
 
 impl Run<'_> {

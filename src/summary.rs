@@ -33,6 +33,11 @@ pub struct Summary {
     pub resumed_from: Option<u64>,
     /// Wall clock time of the run.
     pub elapsed: Duration,
+    /// Processor time of the thread that reads and frames, and of the one that writes, while the pool was at work: more workers
+    /// don't make them less. Zero in a sequential run, and where the system can't tell.
+    pub reader_time: Duration,
+    /// See [`reader_time`](Summary::reader_time).
+    pub writer_time: Duration,
     /// Worker threads.
     pub threads: usize,
     /// Most bytes in flight at one moment.

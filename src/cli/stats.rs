@@ -38,6 +38,9 @@ pub struct Stats {
     retries: u64,
     flaky_chunks: u64,
     seconds: f64,
+    /// Processor time of the two threads that every run has once.
+    reader_seconds: f64,
+    writer_seconds: f64,
     threads: usize,
     peak_in_flight: u64,
     workers: Vec<Worker>,
@@ -125,6 +128,8 @@ impl Stats {
             retries: summary.retries,
             flaky_chunks: summary.flaky_chunks,
             seconds,
+            reader_seconds: summary.reader_time.as_secs_f64(),
+            writer_seconds: summary.writer_time.as_secs_f64(),
             threads: summary.threads,
             peak_in_flight: summary.peak_in_flight,
             workers: summary

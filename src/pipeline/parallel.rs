@@ -9,6 +9,7 @@ use super::ordered::{Ordered, Verdict};
 use super::packing::Packing;
 use super::stage::{CHUNK_OVERHEAD, Stage, StopOnDrop, charge};
 use super::stages::Stages;
+use super::times::{Times, of_this_thread};
 use super::{Run, cannot_start, reader_panicked};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, drop_quietly};
@@ -33,8 +34,16 @@ impl Run<'_> {
         let take = |_: Option<&mut P::State>, (): &mut ()| ();
         let stage = Stage::new(self.settings, &stages.control, work, size, take, packing);
         let (threads, stack_size) = (self.settings.threads, self.settings.stack_size);
+        let times = &mut self.times;
         let result = with_pool(threads, stack_size, |pool| {
-            stage.run(pool, framer, first, &mut stages.ordered, &stages.control)
+            stage.run(
+                pool,
+                framer,
+                first,
+                &mut stages.ordered,
+                &stages.control,
+                times,
+            )
         });
         self.peak = self.peak.max(stage.peak() as u64);
         result.unwrap_or_else(|error| Err(cannot_start(error.into())))
@@ -49,11 +58,13 @@ impl<P: Process + Send> Stage<P, ()> {
         first: Option<Pending<()>>,
         ordered: &mut Ordered<'_, P>,
         control: &Control,
+        times: &mut Times,
     ) -> Result<(), Error> {
         std::thread::scope(|scope| {
+            let begun = of_this_thread();
             let reader = std::thread::Builder::new()
                 .name("inorder-reader".to_owned())
-                .spawn_scoped(scope, || self.read(pool, framer, first))
+                .spawn_scoped(scope, || (self.read(pool, framer, first), of_this_thread()))
                 .map_err(|error| cannot_start(error.into()))?;
             // However the writer ends, by a panic too, the others must not wait for it.
             let guard = StopOnDrop(control);
@@ -79,8 +90,12 @@ impl<P: Process + Send> Stage<P, ()> {
                 // Now, not at the end of the block: the reader may wait for room that nobody makes any more.
                 Err(_) => drop(guard),
             }
+            times.writer = of_this_thread() - begun;
             let read = match reader.join() {
-                Ok(read) => read,
+                Ok((read, time)) => {
+                    times.reader = time;
+                    read
+                }
                 Err(payload) => Err(reader_panicked(payload)),
             };
             // What the writer met comes before what the reader met: it is earlier in the input.

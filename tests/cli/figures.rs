@@ -47,6 +47,9 @@ fn stats_of_a_whole_run() {
             "{figures:#}"
         );
     }
+    for thread in ["reader_seconds", "writer_seconds"] {
+        assert!(figures[thread].as_f64().is_some_and(|time| time >= 0.0));
+    }
     let times = &figures["chunk_seconds"];
     let (min, mean, max) = (&times["min"], &times["mean"], &times["max"]);
     assert!(

@@ -18,6 +18,7 @@ mod result;
 mod said;
 mod sample;
 mod session;
+mod sessions;
 mod talk;
 mod verify;
 mod worker;

@@ -18,7 +18,8 @@ use super::session::{Session, Step};
 use super::sessions::{Surplus, TOO_MANY};
 use super::worker::Worker;
 
-/// So many deaths in a row without one answer end the run.
+/// So many records in a row of which processes died, or so many processes that died of the header, without one answer between them end
+/// the run.
 const MOST_DEATHS: u32 = 5;
 
 /// One chunk, and the process that it is talked over with.
@@ -85,7 +86,7 @@ impl Talk<'_, '_> {
             if self.session.is_none()
                 && let Err(death) = self.start(index)?
             {
-                self.died(death, record.number())?;
+                self.died_of_header(death)?;
                 continue;
             }
             let Some(session) = &mut self.session else {
@@ -147,7 +148,7 @@ impl Talk<'_, '_> {
 
     fn answered(&mut self) -> Result<(), ChunkError> {
         self.feed.owed -= 1;
-        self.worker.deaths = 0;
+        self.worker.answered();
         self.suspect = None;
         let Some(session) = &mut self.session else {
             return Ok(());
@@ -183,21 +184,39 @@ impl Talk<'_, '_> {
     fn died(&mut self, death: Death, record: u64) -> Result<(), ChunkError> {
         self.session = None;
         self.worker.deaths += 1;
+        if self.suspect != Some(record) {
+            self.suspect = Some(record);
+            return Ok(());
+        }
         let failed = CommandFailed {
             why: Why::Died(death.status),
             records: (record, record),
             tail: death.tail,
             hint: "",
         };
-        if self.worker.deaths >= MOST_DEATHS {
-            let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
+        self.worker.charge(self.chunk.seq(), record);
+        if self.worker.charged >= MOST_DEATHS {
+            let what = format!("{MOST_DEATHS} records in a row without one answer: {failed}");
             return Err(ChunkError::Fatal(what.into()));
         }
-        if self.suspect == Some(record) {
-            return Err(failed.into());
+        Err(failed.into())
+    }
+
+    /// The process died before it got a record: none is at fault.
+    fn died_of_header(&mut self, death: Death) -> Result<(), ChunkError> {
+        self.worker.deaths += 1;
+        self.worker.header_deaths += 1;
+        if self.worker.header_deaths < MOST_DEATHS {
+            return Ok(());
         }
-        self.suspect = Some(record);
-        Ok(())
+        let failed = CommandFailed {
+            why: Why::Died(death.status),
+            records: (0, 0),
+            tail: death.tail,
+            hint: " for the header",
+        };
+        let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
+        Err(ChunkError::Fatal(what.into()))
     }
 
     /// The process did not answer this record in time.

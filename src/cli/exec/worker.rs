@@ -8,11 +8,37 @@ pub struct Worker {
     pub number: Number,
     /// Processes that died since the last answer.
     pub deaths: u32,
+    /// Those of them that died of the header.
+    pub header_deaths: u32,
+    /// Records that were charged with a death since the last answer, whatever the number of attempts at each.
+    pub charged: u32,
+    last_charged: Option<(u64, u64)>,
 }
 
 impl Worker {
     pub fn new(number: Number) -> Worker {
-        Worker { number, deaths: 0 }
+        Worker {
+            number,
+            deaths: 0,
+            header_deaths: 0,
+            charged: 0,
+            last_charged: None,
+        }
+    }
+
+    /// A process has answered a record.
+    pub fn answered(&mut self) {
+        self.deaths = 0;
+        self.header_deaths = 0;
+        self.charged = 0;
+        self.last_charged = None;
+    }
+
+    /// A record of this chunk is charged with a death.
+    pub fn charge(&mut self, chunk: u64, record: u64) {
+        if self.last_charged.replace((chunk, record)) != Some((chunk, record)) {
+            self.charged += 1;
+        }
     }
 }
 

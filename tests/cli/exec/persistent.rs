@@ -188,7 +188,35 @@ fn a_command_that_always_dies_ends_the_run() {
     env.run("inorder exec --persistent -j 3 --on-error skip in --shell 'read a; echo $a is too much >&2; exit 9'")
         .status(1)
         .out("")
-        .err_has("5 times in a row without one answer: command exited 9 with answers owing on record");
+        .err_has("5 records in a row without one answer: command exited 9 with answers owing on record");
+}
+
+#[test]
+fn one_bad_record_is_one_failure_however_often_it_is_tried() {
+    let env = TestEnv::new();
+    env.write("in", numbers(20));
+    for (options, bad, records) in [
+        ("-j 1 -N 1 --retries 2", 7, 20),
+        ("--sequential --retries 9", 7, 20),
+        ("-j 4 --retries 2", 20, 20),
+        ("-j 1 --retries 4", 1, 1),
+    ] {
+        env.run(&format!(
+            "inorder exec --persistent {options} --retry-delay 0 --on-error skip --limit {records} in --shell 'while read a; do test $a = {bad} && exit 3; echo $a; done'"
+        ))
+        .status(3)
+        .out((1..=records).filter(|n| *n != bad).map(|n| format!("{n}\n")).collect::<String>())
+        .err_has(&format!("in: skipped, record {bad}"));
+    }
+}
+
+#[test]
+fn a_command_that_dies_of_the_header_again_and_again_ends_the_run() {
+    let env = TestEnv::new();
+    env.write("in.csv", "n\n1\n2\n3\n");
+    env.run("inorder exec --persistent -j 1 --on-error skip in.csv --shell 'test -e died && { echo no more >&2; exit 4; }; touch died; read a; echo $a'")
+        .status(1)
+        .err_has("5 times in a row without one answer: command exited 4 with answers owing for the header; it said: no more");
 }
 
 #[test]

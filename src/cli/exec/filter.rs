@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use inorder::{
     BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Format, Process, Record, RunState,
+    StopHandle,
 };
 
 use super::ExecPlan;
@@ -30,6 +31,7 @@ pub struct Filter<'p> {
     pub plan: &'p ExecPlan,
     /// `None`: nobody is to hear of it.
     speaker: Option<Speaker>,
+    pub stop: StopHandle,
     pub header: Header,
     pub ends: Ends,
     pub gate: Gate,
@@ -53,7 +55,8 @@ pub struct Notes {
 }
 
 impl<'p> Filter<'p> {
-    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>) -> Filter<'p> {
+    /// `stop`: what ends the run.
+    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>, stop: StopHandle) -> Filter<'p> {
         let threads = match plan.plan.run.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -65,6 +68,7 @@ impl<'p> Filter<'p> {
             session_numbers: Numbers::default(),
             answers_once: AtomicBool::new(false),
             speaker,
+            stop,
             header: Header::new(plan.header),
             ends: Ends::of(plan.to),
             gate: Gate::default(),

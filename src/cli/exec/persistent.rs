@@ -3,7 +3,6 @@
 //! Here it is started, and learns of the header; [`talk`](super::talk) is about the records.
 
 use std::io;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use inorder::{BoxError, Chunk, ChunkError, Interrupts};
@@ -34,7 +33,7 @@ pub const NO_ANSWER: &str = "no answer from the command for 5 s. With --persiste
 
 /// How a process died.
 pub struct Death {
-    pub status: ExitStatus,
+    pub why: Why,
     pub tail: String,
 }
 
@@ -65,7 +64,7 @@ impl Filter<'_> {
                 }
             }
         };
-        let (session, printed) = match self.greet(session, Some(interrupts))? {
+        let (session, printed) = match self.greet(session, interrupts)? {
             Ok(greeted) => greeted,
             Err(death) => return Ok(Err(death)),
         };
@@ -91,7 +90,7 @@ impl Filter<'_> {
     fn greet(
         &self,
         mut session: Session,
-        interrupts: Option<Interrupts<'_>>,
+        interrupts: Interrupts<'_>,
     ) -> Result<Result<(Session, Vec<u8>), Death>, ChunkError> {
         let header = self.header.sent();
         if header.is_empty() {
@@ -99,18 +98,21 @@ impl Filter<'_> {
         }
         let mut feed = Feed::header(header);
         let answers = self.header.who() == Some(HeaderArg::Both);
+        let limit = self.plan.timeout;
+        let due = limit.map(|limit| session.begun + limit);
         loop {
             if !answers && feed.front().is_empty() {
                 return Ok(Ok((session, Vec::new())));
             }
-            let until = match answers {
+            let next = match answers {
                 true if self.notes.slow.is_completed() => None,
                 true => Some(session.begun + SLOW),
                 // Only until all of it is sent.
                 false => Some(Instant::now() + ALONE),
             };
+            let until = due.into_iter().chain(next).min();
             match session
-                .next_answer(&mut feed, interrupts, until)
+                .next_answer(&mut feed, Some(interrupts), until)
                 .map_err(fatal)?
             {
                 Step::Answer(printed) => {
@@ -123,6 +125,16 @@ impl Filter<'_> {
                 }
                 Step::Died => return Ok(Err(death(session).map_err(fatal)?)),
                 Step::Interrupted => return Err(ChunkError::Stopped),
+                Step::Late
+                    if let Some(limit) = limit
+                        && due.is_some_and(|due| Instant::now() >= due) =>
+                {
+                    session.stop().map_err(fatal)?;
+                    return Ok(Err(Death {
+                        why: Why::TimedOut(limit),
+                        tail: session.said.tail(),
+                    }));
+                }
                 Step::Late if answers => self.note(&self.notes.slow, || NO_ANSWER.to_owned()),
                 Step::Late => {}
             }
@@ -131,10 +143,11 @@ impl Filter<'_> {
 
     /// What a process answers to the header. The process is kept for whoever asks first.
     pub fn learn_by_session(&self) -> Result<Vec<u8>, BoxError> {
+        let interrupts = self.stop.interrupts()?;
         let number = self.session_numbers.take();
         let greeted = self
-            .start(&environment(&number, 1), || false)
-            .and_then(|process| self.greet(self.new_session(process, number), None));
+            .start(&environment(&number, 1), || self.stop.is_aborted())
+            .and_then(|process| self.greet(self.new_session(process, number), interrupts));
         match greeted {
             Ok(Ok((session, printed))) => {
                 self.keep_session(session);
@@ -142,7 +155,10 @@ impl Filter<'_> {
             }
             Ok(Err(death)) => Err(Box::new(NoHeader {
                 command: self.plan.command.shown(),
-                what: format!("{} without an answer", Why::Ended(death.status)),
+                what: match death.why {
+                    Why::TimedOut(_) => death.why.to_string(),
+                    why => format!("{why} without an answer"),
+                },
                 tail: death.tail,
             })),
             Err(ChunkError::Fatal(error)) => Err(error),
@@ -166,7 +182,7 @@ fn environment(number: &Number, attempt: u32) -> Environment<'static> {
 pub fn death(mut session: Session) -> io::Result<Death> {
     let status = session.end_of_dying()?;
     Ok(Death {
-        status,
+        why: Why::Ended(status),
         tail: session.said.tail(),
     })
 }

@@ -189,12 +189,12 @@ impl Session {
     /// Ends it before it has answered.
     pub fn stop(&mut self) -> io::Result<ExitStatus> {
         self.child.signal(Signal::TERM);
-        self.end_by(Instant::now() + GRACE, false)
+        self.end_by(Instant::now() + GRACE, false, None)
     }
 
     /// It is gone, or going, with answers owing.
     pub fn end_of_dying(&mut self) -> io::Result<ExitStatus> {
-        self.end_by(Instant::now() + DYING, false)
+        self.end_by(Instant::now() + DYING, false, None)
     }
 
     /// Gives it no more.
@@ -205,10 +205,11 @@ impl Session {
 
     /// When all is answered: gives it no more and lets it end by itself, but not for long. Where answers took long it gets as long as
     /// another would take, for that would be a [`surplus`](Session::surplus).
-    pub fn end(&mut self) -> io::Result<ExitStatus> {
+    pub fn end(&mut self, interrupts: Interrupts<'_>) -> io::Result<ExitStatus> {
         self.close();
         let closed = self.closed.unwrap_or_else(Instant::now);
-        self.end_by(closed + FAREWELL.max(self.slowest * 2), true)
+        let patience = FAREWELL.max(self.slowest * 2);
+        self.end_by(closed + patience, true, Some(interrupts))
     }
 
     /// What it printed beyond its answers.
@@ -218,7 +219,12 @@ impl Session {
     }
 
     /// `heeded`: what it prints ends the wait; else it is thrown away.
-    fn end_by(&mut self, until: Instant, heeded: bool) -> io::Result<ExitStatus> {
+    fn end_by(
+        &mut self,
+        until: Instant,
+        heeded: bool,
+        interrupts: Option<Interrupts<'_>>,
+    ) -> io::Result<ExitStatus> {
         self.close();
         loop {
             let closed = self.child.stdout.is_none() && self.child.stderr.is_none();
@@ -233,6 +239,7 @@ impl Session {
             let watch = Watch {
                 stdout: true,
                 ended: !self.ended,
+                interrupts,
                 until: Some(until),
                 ..Watch::default()
             };
@@ -244,6 +251,9 @@ impl Session {
                 self.read()?;
             }
             self.ended |= ready.ended;
+            if ready.interrupted {
+                break;
+            }
         }
         self.had_to_die = !self.ended;
         self.child.signal(Signal::KILL);

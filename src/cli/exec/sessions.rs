@@ -107,9 +107,12 @@ impl Filter<'_> {
     /// Lets a process end, which was given no more than it has answered.
     pub fn dismiss(&self, mut session: Session) -> Result<(), BoxError> {
         session.close();
-        let status = session.end()?;
+        let status = session.end(self.stop.interrupts()?)?;
         if let Some(surplus) = session.surplus() {
             return Err(Surplus::new(surplus).into());
+        }
+        if self.stop.is_aborted() {
+            return Err("stopped".into());
         }
         let Some(speaker) = self.speaker() else {
             return Ok(());

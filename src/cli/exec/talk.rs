@@ -81,13 +81,18 @@ impl Talk<'_, '_> {
     ) -> Result<(), ChunkError> {
         let notes = &self.filter.notes;
         let limit = self.filter.plan.timeout;
-        let due = limit.map(|limit| Instant::now() + limit);
+        let mut due = limit.map(|limit| Instant::now() + limit);
         loop {
-            if self.session.is_none()
-                && let Err(death) = self.start(index)?
-            {
-                self.died_of_header(death)?;
-                continue;
+            if self.session.is_none() {
+                let asked = Instant::now();
+                if let Err(death) = self.start(index)? {
+                    self.died_of_header(death)?;
+                    continue;
+                }
+                // A start counts, the wait for a place does not.
+                let begun = self.session.as_ref().map(|session| session.begun);
+                let since = begun.filter(|begun| *begun >= asked);
+                due = limit.map(|limit| since.unwrap_or_else(Instant::now) + limit);
             }
             let Some(session) = &mut self.session else {
                 continue;
@@ -189,7 +194,7 @@ impl Talk<'_, '_> {
             return Ok(());
         }
         let failed = CommandFailed {
-            why: Why::Died(death.status),
+            why: death.why.with_answers_owing(),
             records: (record, record),
             tail: death.tail,
             hint: "",
@@ -210,10 +215,10 @@ impl Talk<'_, '_> {
             return Ok(());
         }
         let failed = CommandFailed {
-            why: Why::Died(death.status),
+            why: death.why,
             records: (0, 0),
             tail: death.tail,
-            hint: " for the header",
+            hint: " without an answer to the header",
         };
         let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
         Err(ChunkError::Fatal(what.into()))

@@ -216,7 +216,7 @@ fn a_command_that_dies_of_the_header_again_and_again_ends_the_run() {
     env.write("in.csv", "n\n1\n2\n3\n");
     env.run("inorder exec --persistent -j 1 --on-error skip in.csv --shell 'test -e died && { echo no more >&2; exit 4; }; touch died; read a; echo $a'")
         .status(1)
-        .err_has("5 times in a row without one answer: command exited 4 with answers owing for the header; it said: no more");
+        .err_has("5 times in a row without one answer: command exited 4 without an answer to the header; it said: no more");
 }
 
 #[test]

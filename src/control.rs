@@ -15,7 +15,7 @@ pub struct StopHandle(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     drain: AtomicBool,
-    abort: AtomicBool,
+    abort: Latch,
     runs: Mutex<Vec<Weak<Control>>>,
 }
 
@@ -32,11 +32,30 @@ impl StopHandle {
     /// The run ends as soon as the records at work are done; what is in flight is thrown away. A write that waits for its sink is
     /// not interrupted.
     pub fn abort(&self) {
-        self.0.abort.store(true, Ordering::SeqCst);
+        self.0.abort.set();
         self.drain();
         for run in self.runs() {
             run.stop();
         }
+    }
+
+    /// Whether [`abort`](StopHandle::abort) was called.
+    pub fn is_aborted(&self) -> bool {
+        self.0.abort.is_set()
+    }
+
+    /// What should end a wait after [`abort`](StopHandle::abort), for work that has no chunk at hand, as in
+    /// [`Process::header`](crate::Process::header) and [`finish`](crate::Process::finish). A run that ends by itself, or whose output nobody
+    /// can read, is not seen by it: for chunks there is [`Chunk::interrupts`](crate::Chunk::interrupts).
+    ///
+    /// # Errors
+    /// If there are no descriptors left.
+    #[cfg(unix)]
+    pub fn interrupts(&self) -> std::io::Result<crate::Interrupts<'_>> {
+        Ok(crate::Interrupts {
+            stop: self.0.abort.readable()?,
+            output: None,
+        })
     }
 
     fn runs(&self) -> Vec<Arc<Control>> {
@@ -63,7 +82,7 @@ impl StopHandle {
         runs.push(Arc::downgrade(&control));
         drop(runs);
         // A stop between the flag's last look and the enrolling would be missed without this.
-        if self.0.abort.load(Ordering::SeqCst) {
+        if self.0.abort.is_set() {
             control.stop();
         } else if self.0.drain.load(Ordering::SeqCst) {
             control.waker.wake();
@@ -127,6 +146,11 @@ impl Control {
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_set()
+    }
+
+    /// Whether what ends early does so because the run is stopping: the handle's flag comes first.
+    pub fn is_aborted(&self) -> bool {
+        self.is_stopped() || self.handle.is_aborted()
     }
 
     /// Whether to read no more. If so the run has not done its work.

@@ -39,7 +39,7 @@ pub(crate) use ahead::Ahead;
 pub(crate) use bytes::Bytes;
 pub(crate) use decode::Compression;
 #[cfg(unix)]
-pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads};
+pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads, kill_guarded_groups};
 #[cfg(unix)]
 pub(crate) use mapped::guard::{GuardedTemporary, guard_temporary};
 pub(crate) use recycler::Recycler;

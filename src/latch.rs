@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::{
     io::{self, PipeReader, PipeWriter, Write},
     os::fd::{AsFd, BorrowedFd},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 /// Set once; there is no way back.
@@ -16,6 +16,9 @@ pub(crate) struct Latch {
     /// Made by the first wait: most runs need none.
     #[cfg(unix)]
     pipe: OnceLock<(PipeReader, PipeWriter)>,
+    /// One thread makes it: where descriptors are few there may be none for a second.
+    #[cfg(unix)]
+    making: Mutex<()>,
 }
 
 impl Latch {
@@ -38,8 +41,10 @@ impl Latch {
     /// Becomes readable when the flag is set, and stays so.
     pub fn readable(&self) -> io::Result<BorrowedFd<'_>> {
         if self.pipe.get().is_none() {
-            // Another thread may have been first: then this one's goes.
-            let _ = self.pipe.set(io::pipe()?);
+            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.pipe.get().is_none() {
+                let _ = self.pipe.set(io::pipe()?);
+            }
         }
         fence(Ordering::SeqCst);
         if self.is_set() {

@@ -74,7 +74,7 @@ pub use frame::Interrupts;
 pub use frame::{Chunk, Splitter, Stopping};
 pub use input::Source;
 #[cfg(unix)]
-pub use input::{GuardedGroup, guard_group, guard_mapped_reads};
+pub use input::{GuardedGroup, guard_group, guard_mapped_reads, kill_guarded_groups};
 #[cfg(any(feature = "gzip", feature = "zstd"))]
 pub use output::{Compress, LevelError};
 pub use output::{Rejects, Sink};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use indicatif::DecimalBytes;
-use inorder::{Failure, Observer, Process, Progress, Sink, Started, Summary, Working};
+use inorder::{Failure, Observer, Process, Progress, Sink, Started, StopHandle, Summary, Working};
 
 use super::args::ProgressArg;
 use super::escape;
@@ -25,6 +25,34 @@ const LONG: Duration = Duration::from_secs(2);
 /// Is told of each record that failed, in input order.
 pub type OnFailure = Box<dyn Fn(&Failure<'_>) + Send + Sync>;
 
+/// What a run is watched and ended by.
+pub struct Control {
+    board: Arc<Board>,
+    pub stop: StopHandle,
+    #[cfg(unix)]
+    _answers: Option<Answers>,
+}
+
+impl Control {
+    /// From now on signals are answered.
+    pub fn new(plan: &Plan, voice: &Voice) -> Control {
+        let (board, stop) = (Arc::new(Board::new()), StopHandle::default());
+        #[cfg(not(unix))]
+        let _ = (plan, voice);
+        Control {
+            #[cfg(unix)]
+            _answers: Answers::start(
+                Arc::clone(&board),
+                voice.speaker(),
+                stop.clone(),
+                plan.grace,
+            ),
+            board,
+            stop,
+        }
+    }
+}
+
 /// Runs the plan. Failures go to `on_failure`, the result to `sink`, everything else to standard error and `--stats`.
 pub fn run<P: Process>(
     plan: &Plan,
@@ -33,10 +61,23 @@ pub fn run<P: Process>(
     process: &P,
     on_failure: OnFailure,
 ) -> anyhow::Result<Summary> {
+    let control = Control::new(plan, voice);
+    run_under(&control, plan, voice, sink, process, on_failure)
+}
+
+/// The same, under a control that is there already.
+pub fn run_under<P: Process>(
+    control: &Control,
+    plan: &Plan,
+    voice: &mut Voice,
+    sink: Sink<'_>,
+    process: &P,
+    on_failure: OnFailure,
+) -> anyhow::Result<Summary> {
     let stats = plan.stats.as_ref().map(StatsFile::open).transpose()?;
-    let board = Arc::new(Board::new());
+    let board = &control.board;
     let reporter = Reporter {
-        board: Arc::clone(&board),
+        board: Arc::clone(board),
         notes: (!plan.quiet).then(|| voice.speaker()),
         on_failure,
     };
@@ -50,11 +91,13 @@ pub fn run<P: Process>(
     }
     let manner = Manner::of(plan.progress, plan.result_on_terminal);
     if manner != Manner::Nothing {
-        voice.show(Ticker::new(Arc::clone(&board), manner));
+        voice.show(Ticker::new(Arc::clone(board), manner));
     }
-    let pipeline = plan.pipeline().observe(Arc::new(reporter)).build()?;
-    #[cfg(unix)]
-    let _answers = Answers::start(board, voice.speaker(), pipeline.stop_handle(), plan.grace);
+    let pipeline = plan
+        .pipeline()
+        .observe(Arc::new(reporter))
+        .stop_handle(control.stop.clone())
+        .build()?;
     let result = pipeline
         .run(plan.source(), sink, process)
         .map_err(anyhow::Error::from);

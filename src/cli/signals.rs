@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use inorder::StopHandle;
+use inorder::{StopHandle, kill_guarded_groups};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::{emulate_default_handler, signal_name};
@@ -119,6 +119,8 @@ pub fn die_of_it() {
 }
 
 fn die(signal: i32) -> ! {
+    // They are in groups of their own, which no signal from a terminal reaches.
+    kill_guarded_groups();
     // No signal ends the first process of a namespace by default.
     if process::id() != 1 {
         let _ = emulate_default_handler(signal);

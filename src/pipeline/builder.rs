@@ -234,6 +234,14 @@ impl Builder {
         self
     }
 
+    /// What ends the runs, for several pipelines that are to end together, or for work that waits (see
+    /// [`StopHandle::interrupts`](crate::StopHandle::interrupts)). Default: a handle of its own, which
+    /// [`Pipeline::stop_handle`] gives.
+    pub fn stop_handle(mut self, stop: StopHandle) -> Builder {
+        self.settings.stop = Some(stop);
+        self
+    }
+
     /// Maps regular files instead of reading them, where the result can be taken back until the end: a file that is not
     /// published yet, or [`discard`](crate::Sink::discard). For other sinks files are read all the same. Default: no. Both
     /// ways give the same bytes; mapped windows save a copy.
@@ -296,10 +304,8 @@ impl Builder {
         if settings.memory == 0 {
             settings.memory = settings.threads.saturating_mul(4 << 20).max(64 << 20);
         }
-        Ok(Pipeline {
-            settings,
-            stop: StopHandle::default(),
-        })
+        let stop = settings.stop.take().unwrap_or_default();
+        Ok(Pipeline { settings, stop })
     }
 }
 

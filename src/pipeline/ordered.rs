@@ -136,6 +136,9 @@ impl<'o, P: Process> Ordered<'o, P> {
             process.header(&record, out)
         })?;
         made.map_err(|error| {
+            if self.control.is_aborted() {
+                return Error::stopped();
+            }
             Error::new(ErrorKind::Process, "the header failed")
                 .path(&info.name)
                 .because(error)
@@ -148,6 +151,9 @@ impl<'o, P: Process> Ordered<'o, P> {
             process.finish(run, out)
         })?;
         let mut buffer = made.map_err(|error| {
+            if self.control.is_aborted() {
+                return Error::stopped();
+            }
             Error::new(ErrorKind::Process, "the end of the output failed").because(error)
         })?;
         self.write_buffer(&mut buffer, None)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::options::{OnError, Preamble};
+use crate::control::StopHandle;
 use crate::format::{Dialect, Format};
 use crate::frame::{ChunkSize, FrameOptions, Rate};
 use crate::input::{OpenOptions, Source};
@@ -56,6 +57,8 @@ pub(crate) struct Settings {
     pub ahead_room: usize,
     pub observer: Option<Arc<dyn Observer>>,
     pub resume: Option<Resume>,
+    /// Of its own, if none.
+    pub stop: Option<StopHandle>,
 }
 
 impl Default for Settings {
@@ -89,6 +92,7 @@ impl Default for Settings {
             ahead_room: 0,
             observer: None,
             resume: None,
+            stop: None,
         }
     }
 }

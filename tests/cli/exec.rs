@@ -6,4 +6,5 @@ mod failures;
 mod headers;
 mod options;
 mod persistent;
+mod signals;
 mod verify;

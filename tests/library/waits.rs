@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use inorder::{
     BoxError, Buffer, Chunk, ChunkError, ErrorKind, Format, OnError, Pipeline, Process, Record,
-    Sink, Source,
+    Sink, Source, StopHandle,
 };
 
 /// Does this with each chunk.
@@ -211,6 +211,50 @@ mod descriptors {
             let stopped = run.unwrap_err().kind() == ErrorKind::Stopped;
             assert_eq!(stopped, !fails);
         }
+    }
+
+    /// Waits at the header.
+    struct Waits(StopHandle);
+
+    impl Process for Waits {
+        type State = ();
+
+        fn start(&self) -> Result<(), BoxError> {
+            Ok(())
+        }
+
+        fn header(&self, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+            let interrupts = self.0.interrupts().unwrap();
+            let mut fds = [PollFd::from_borrowed_fd(interrupts.stop, PollFlags::IN)];
+            poll(&mut fds, None).unwrap();
+            assert!(self.0.is_aborted());
+            Err("stopped".into())
+        }
+
+        fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+            unreachable!("the header is not done")
+        }
+    }
+
+    #[test]
+    fn one_handle_ends_several_runs_and_their_waits_at_the_header() {
+        let stop = StopHandle::default();
+        let run = || {
+            let builder = Pipeline::builder().format(Format::csv()).threads(2);
+            let pipeline = builder.stop_handle(stop.clone()).build().unwrap();
+            let process = Waits(stop.clone());
+            let run = pipeline.run(Source::bytes(b"a\n1\n"), Sink::discard(), &process);
+            run.unwrap_err().kind()
+        };
+        std::thread::scope(|scope| {
+            let runs = [scope.spawn(run), scope.spawn(run)];
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!stop.is_aborted());
+            stop.abort();
+            for run in runs {
+                assert_eq!(run.join().unwrap(), ErrorKind::Stopped);
+            }
+        });
     }
 
     #[test]

@@ -81,7 +81,8 @@ impl Filter<'_> {
             worker: None,
             attempt: 1,
         };
-        let (_pass, child) = match self.start(&environment, || false) {
+        let interrupts = self.stop.interrupts()?;
+        let (_pass, child) = match self.start(&environment, || self.stop.is_aborted()) {
             Ok(started) => started,
             Err(ChunkError::Fatal(error)) => return Err(error),
             Err(_) => return Err("stopped".into()),
@@ -93,7 +94,7 @@ impl Filter<'_> {
             input: [header.raw(), b""],
             output: &mut printed as &mut dyn Take,
             said: &mut said,
-            interrupts: None,
+            interrupts: Some(interrupts),
             timeout: self.plan.timeout,
         }
         .run()?;

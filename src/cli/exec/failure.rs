@@ -62,6 +62,16 @@ impl From<CommandFailed> for ChunkError {
     }
 }
 
+impl Why {
+    /// A process that lives on should not have ended.
+    pub fn with_answers_owing(self) -> Why {
+        match self {
+            Why::Ended(status) => Why::Died(status),
+            why => why,
+        }
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

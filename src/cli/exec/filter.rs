@@ -1,20 +1,24 @@
 //! The command as the work of a run.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::process::ExitStatus;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
+use std::sync::atomic::AtomicBool;
 
 use inorder::{
     BoxError, Buffer, Chunk, ChunkError, Commit, Committed, Format, Process, Record, RunState,
+    StopHandle,
 };
 
 use super::ExecPlan;
 use super::child::Child;
 use super::command::Environment;
-use super::gate::{Gate, NoStart, Pass};
+use super::gate::{Entry, Gate, NoStart, Pass};
 use super::header::Header;
 use super::result::Ends;
-use super::worker::{Farewells, Numbers, Worker};
+use super::sessions::Sessions;
+use super::worker::{Numbers, Worker};
 use crate::cli::args::HeaderArg;
 use crate::cli::status::Status;
 use crate::cli::voice::Speaker;
@@ -27,14 +31,17 @@ pub struct Filter<'p> {
     pub plan: &'p ExecPlan,
     /// `None`: nobody is to hear of it.
     speaker: Option<Speaker>,
+    pub stop: StopHandle,
     pub header: Header,
     pub ends: Ends,
-    gate: Gate,
+    pub gate: Gate,
     numbers: Numbers,
     persistent: bool,
-    /// A process that has answered the header already.
-    spare: Mutex<Option<Worker>>,
-    farewells: Farewells,
+    pub sessions: Sessions,
+    /// Of processes that live on.
+    pub session_numbers: Numbers,
+    /// One of them was seen to answer once and then to wait.
+    pub answers_once: AtomicBool,
     pipe: usize,
     pub notes: Notes,
 }
@@ -48,7 +55,8 @@ pub struct Notes {
 }
 
 impl<'p> Filter<'p> {
-    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>) -> Filter<'p> {
+    /// `stop`: what ends the run.
+    pub fn new(plan: &'p ExecPlan, speaker: Option<Speaker>, stop: StopHandle) -> Filter<'p> {
         let threads = match plan.plan.run.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -56,9 +64,11 @@ impl<'p> Filter<'p> {
         Filter {
             plan,
             persistent: plan.persistent,
-            spare: Mutex::new(None),
-            farewells: Farewells::new(speaker.clone()),
+            sessions: Sessions::default(),
+            session_numbers: Numbers::default(),
+            answers_once: AtomicBool::new(false),
             speaker,
+            stop,
             header: Header::new(plan.header),
             ends: Ends::of(plan.to),
             gate: Gate::default(),
@@ -92,15 +102,6 @@ impl<'p> Filter<'p> {
         Ends::of(self.plan.plan.format_name).end()
     }
 
-    pub fn new_worker(&self) -> Worker {
-        Worker::new(self.numbers.take(), self.farewells.clone())
-    }
-
-    /// For whoever asks first.
-    pub fn keep_worker(&self, worker: Worker) {
-        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
-    }
-
     pub fn is_ok(&self, status: ExitStatus) -> bool {
         let listed = |code| self.plan.ok_status.iter().any(|ok| i32::from(*ok) == code);
         status.code().is_some_and(listed)
@@ -111,12 +112,27 @@ impl<'p> Filter<'p> {
         &self,
         environment: &Environment<'_>,
         is_stopping: impl Fn() -> bool,
-    ) -> Result<(Pass<'_>, Child), ChunkError> {
+    ) -> Result<(Pass, Child), ChunkError> {
+        let environment = || (*environment, ());
+        match self.start_or(environment, || None::<Infallible>, is_stopping)? {
+            Entry::Started(pass, (child, ())) => Ok((pass, child)),
+            Entry::Instead(none) => match none {},
+        }
+    }
+
+    /// The same, unless there is something `instead` of a process first. What `environment` is made with is given back with it.
+    pub fn start_or<'e, N, I>(
+        &self,
+        environment: impl Fn() -> (Environment<'e>, N),
+        instead: impl Fn() -> Option<I>,
+        is_stopping: impl Fn() -> bool,
+    ) -> Result<Entry<(Child, N), I>, ChunkError> {
         let start = || {
-            let process = self.plan.command.start(environment)?;
-            Child::new(process, self.pipe)
+            let (environment, made_with) = environment();
+            let process = self.plan.command.start(&environment)?;
+            Ok((Child::new(process, self.pipe)?, made_with))
         };
-        match self.gate.start(start, is_stopping) {
+        match self.gate.start(start, instead, is_stopping) {
             Ok(started) => {
                 if let Some(most) = self.gate.most() {
                     self.note(&self.notes.fewer, || {
@@ -160,8 +176,7 @@ impl Process for Filter<'_> {
     type State = Worker;
 
     fn start(&self) -> Result<Worker, BoxError> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(spare.take().unwrap_or_else(|| self.new_worker()))
+        Ok(Worker::new(self.numbers.take()))
     }
 
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
@@ -181,6 +196,10 @@ impl Process for Filter<'_> {
             Some(HeaderArg::None) | None => {}
         }
         Ok(())
+    }
+
+    fn finish(&self, _: &RunState, _: &mut Buffer) -> Result<(), BoxError> {
+        self.dismiss_all()
     }
 
     fn record(&self, _: &mut Worker, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// So often a start that the system refuses is tried again when no other process of ours is there to wait for.
 const TRIES: u32 = 10;
@@ -14,7 +14,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Counts the processes that run.
 #[derive(Debug, Default)]
-pub struct Gate {
+pub struct Gate(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
     counts: Mutex<Counts>,
     freed: Condvar,
 }
@@ -27,7 +30,16 @@ struct Counts {
 }
 
 /// A process may run as long as this lives.
-pub struct Pass<'g>(&'g Gate);
+#[derive(Debug)]
+pub struct Pass(Arc<Shared>);
+
+/// What came of a start.
+#[derive(Debug)]
+pub enum Entry<C, I> {
+    Started(Pass, C),
+    /// What was there already.
+    Instead(I),
+}
 
 /// Why there is no process.
 #[derive(Debug)]
@@ -38,17 +50,22 @@ pub enum NoStart {
 }
 
 impl Gate {
-    /// Starts a process by `start`. Where the system has no room for it, waits until another has ended.
-    pub fn start<C>(
+    /// Starts a process by `start`. Where the system has no room for it, waits until another has ended, or until there is something
+    /// `instead` of it (see [`look_again`](Gate::look_again)), which is asked for first.
+    pub fn start<C, I>(
         &self,
         start: impl Fn() -> io::Result<C>,
+        instead: impl Fn() -> Option<I>,
         is_stopping: impl Fn() -> bool,
-    ) -> Result<(Pass<'_>, C), NoStart> {
+    ) -> Result<Entry<C, I>, NoStart> {
         let mut tries = 0;
         loop {
-            let pass = self.enter(&is_stopping).ok_or(NoStart::Stopped)?;
+            let pass = match self.enter(&instead, &is_stopping)? {
+                Entry::Started(pass, ()) => pass,
+                Entry::Instead(other) => return Ok(Entry::Instead(other)),
+            };
             let error = match start() {
-                Ok(process) => return Ok((pass, process)),
+                Ok(process) => return Ok(Entry::Started(pass, process)),
                 Err(error) => error,
             };
             if !is_scarcity(&error) {
@@ -65,23 +82,40 @@ impl Gate {
         }
     }
 
-    fn enter(&self, is_stopping: impl Fn() -> bool) -> Option<Pass<'_>> {
-        let mut counts = self.counts();
-        while counts.most.is_some_and(|most| counts.running >= most) {
-            if is_stopping() {
-                return None;
+    fn enter<I>(
+        &self,
+        instead: impl Fn() -> Option<I>,
+        is_stopping: impl Fn() -> bool,
+    ) -> Result<Entry<(), I>, NoStart> {
+        let mut counts = self.0.counts();
+        loop {
+            // Under the lock (where no pass may be dropped), so that `look_again` can't come between this look and the wait.
+            if let Some(other) = instead() {
+                return Ok(Entry::Instead(other));
             }
-            let waited = self.freed.wait_timeout(counts, LOOK);
+            if counts.most.is_none_or(|most| counts.running < most) {
+                break;
+            }
+            if is_stopping() {
+                return Err(NoStart::Stopped);
+            }
+            let waited = self.0.freed.wait_timeout(counts, LOOK);
             counts = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         counts.running += 1;
-        Some(Pass(self))
+        Ok(Entry::Started(Pass(Arc::clone(&self.0)), ()))
+    }
+
+    /// There is something instead of a process, for one who waits.
+    pub fn look_again(&self) {
+        let _counts = self.0.counts();
+        self.0.freed.notify_one();
     }
 
     /// No more than the others may run from now on. Whether there are others.
-    fn lower(&self, pass: Pass<'_>) -> bool {
+    fn lower(&self, pass: Pass) -> bool {
         drop(pass);
-        let mut counts = self.counts();
+        let mut counts = self.0.counts();
         let others = counts.running;
         if others > 0 {
             counts.most = Some(counts.most.map_or(others, |most| most.min(others)));
@@ -91,15 +125,17 @@ impl Gate {
 
     /// How many may run at a time, if fewer than there are workers.
     pub fn most(&self) -> Option<usize> {
-        self.counts().most
+        self.0.counts().most
     }
+}
 
+impl Shared {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Pass {
     fn drop(&mut self) {
         self.0.counts().running -= 1;
         self.0.freed.notify_one();
@@ -138,7 +174,10 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let (pass, ()) = gate.start(start, || false).ok().unwrap();
+                        let entry = gate.start(start, || None::<()>, || false).unwrap();
+                        let Entry::Started(pass, ()) = entry else {
+                            panic!("there is nothing instead");
+                        };
                         most.fetch_max(running.load(Ordering::SeqCst), Ordering::SeqCst);
                         thread::sleep(Duration::from_millis(1));
                         running.fetch_sub(1, Ordering::SeqCst);
@@ -159,7 +198,7 @@ mod tests {
             tried.fetch_add(1, Ordering::SeqCst);
             Err(refused())
         };
-        let Err(NoStart::Failed(error)) = gate.start(start, || false) else {
+        let Err(NoStart::Failed(error)) = gate.start(start, || None::<()>, || false) else {
             panic!("it started");
         };
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
@@ -167,11 +206,30 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_takes_what_comes_instead() {
+        let (gate, idle) = (Gate::default(), Mutex::new(None));
+        let none = || None::<u8>;
+        let Ok(Entry::Started(_pass, ())) = gate.start(|| Ok(()), none, || false) else {
+            panic!("there is room for one");
+        };
+        let take = || idle.lock().unwrap().take();
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| gate.start(|| Err::<(), _>(refused()), take, || false));
+            while gate.most().is_none() {
+                thread::yield_now();
+            }
+            *idle.lock().unwrap() = Some(7);
+            gate.look_again();
+            assert!(matches!(waits.join().unwrap(), Ok(Entry::Instead(7))));
+        });
+    }
+
+    #[test]
     fn another_error_is_not_tried_again() {
         let gate = Gate::default();
         let start = || -> io::Result<()> { Err(io::ErrorKind::NotFound.into()) };
         assert!(matches!(
-            gate.start(start, || false),
+            gate.start(start, || None::<()>, || false),
             Err(NoStart::Failed(_))
         ));
     }

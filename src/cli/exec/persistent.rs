@@ -3,19 +3,20 @@
 //! Here it is started, and learns of the header; [`talk`](super::talk) is about the records.
 
 use std::io;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use inorder::{BoxError, Chunk, ChunkError};
+use inorder::{BoxError, Chunk, ChunkError, Interrupts};
 
+use super::child::Child;
 use super::command::Environment;
 use super::failure::Why;
 use super::feed::Feed;
 use super::filter::Filter;
+use super::gate::{Entry, Pass};
 use super::header::NoHeader;
 use super::said::Said;
 use super::session::{Session, Step};
-use super::worker::Worker;
+use super::worker::{Number, Worker};
 use crate::cli::args::HeaderArg;
 
 /// After so long without a first answer a note says what may be wrong.
@@ -32,52 +33,86 @@ pub const NO_ANSWER: &str = "no answer from the command for 5 s. With --persiste
 
 /// How a process died.
 pub struct Death {
-    pub status: ExitStatus,
+    pub why: Why,
     pub tail: String,
 }
 
 impl Filter<'_> {
-    /// Starts a process for the worker, and shows it the header: its answer, if there is to be one, or its death.
-    pub fn start_session(
+    /// A process that has seen the header and now waits for records: one that is there, or a new one; or how the new one died.
+    pub fn session(
         &self,
-        worker: &mut Worker,
-        chunk: Option<&Chunk<'_>>,
-    ) -> Result<Result<Vec<u8>, Death>, ChunkError> {
-        let environment = Environment {
-            chunk: None,
-            record: None,
-            input: None,
-            worker: Some(worker.number.number),
-            attempt: worker.deaths + 1,
+        worker: &Worker,
+        chunk: &Chunk<'_>,
+    ) -> Result<Result<Session, Death>, ChunkError> {
+        let interrupts = chunk.interrupts().map_err(fatal)?;
+        let session = loop {
+            // The number is taken only when there is room: no more are taken than there are workers.
+            let environment = || {
+                let number = self.session_numbers.take();
+                (environment(&number, worker.deaths + 1), number)
+            };
+            let entry =
+                self.start_or(environment, || self.sessions.take(), || chunk.is_stopping())?;
+            match entry {
+                Entry::Started(pass, (child, number)) => {
+                    break self.new_session((pass, child), number);
+                }
+                Entry::Instead(session) => {
+                    if let Some(session) = self.if_fit(session)? {
+                        return Ok(Ok(session));
+                    }
+                }
+            }
         };
-        let is_stopping = || chunk.is_some_and(Chunk::is_stopping);
-        let (_, child) = self.start(&environment, is_stopping)?;
-        worker.started += 1;
-        let mut session = Session::new(child, Said::new(self.speaker()), self.answers());
+        let (session, printed) = match self.greet(session, interrupts)? {
+            Ok(greeted) => greeted,
+            Err(death) => return Ok(Err(death)),
+        };
+        let learnt = self.header.printed();
+        if printed != learnt {
+            return Err(ChunkError::Fatal(
+                format!(
+                    "a process of the command answers the header with {:?}, the first one did with {:?}",
+                    String::from_utf8_lossy(&printed),
+                    String::from_utf8_lossy(learnt)
+                )
+                .into(),
+            ));
+        }
+        Ok(Ok(session))
+    }
+
+    fn new_session(&self, process: (Pass, Child), number: Number) -> Session {
+        Session::new(process, number, Said::new(self.speaker()), self.answers())
+    }
+
+    /// Shows a new process the header: its answer, if there is to be one, or its death.
+    fn greet(
+        &self,
+        mut session: Session,
+        interrupts: Interrupts<'_>,
+    ) -> Result<Result<(Session, Vec<u8>), Death>, ChunkError> {
         let header = self.header.sent();
         if header.is_empty() {
-            worker.session = Some(session);
-            return Ok(Ok(Vec::new()));
+            return Ok(Ok((session, Vec::new())));
         }
-        let interrupts = match chunk {
-            Some(chunk) => Some(chunk.interrupts().map_err(fatal)?),
-            None => None,
-        };
         let mut feed = Feed::header(header);
         let answers = self.header.who() == Some(HeaderArg::Both);
+        let limit = self.plan.timeout;
+        let due = limit.map(|limit| session.begun + limit);
         loop {
             if !answers && feed.front().is_empty() {
-                worker.session = Some(session);
-                return Ok(Ok(Vec::new()));
+                return Ok(Ok((session, Vec::new())));
             }
-            let until = match answers {
+            let next = match answers {
                 true if self.notes.slow.is_completed() => None,
                 true => Some(session.begun + SLOW),
                 // Only until all of it is sent.
                 false => Some(Instant::now() + ALONE),
             };
+            let until = due.into_iter().chain(next).min();
             match session
-                .next_answer(&mut feed, interrupts, until)
+                .next_answer(&mut feed, Some(interrupts), until)
                 .map_err(fatal)?
             {
                 Step::Answer(printed) => {
@@ -86,28 +121,44 @@ impl Filter<'_> {
                         let what = "the command prints something for the header: --header both is for that";
                         return Err(ChunkError::Fatal(what.into()));
                     }
-                    worker.session = Some(session);
-                    return Ok(Ok(printed));
+                    return Ok(Ok((session, printed)));
                 }
                 Step::Died => return Ok(Err(death(session).map_err(fatal)?)),
                 Step::Interrupted => return Err(ChunkError::Stopped),
+                Step::Late
+                    if let Some(limit) = limit
+                        && due.is_some_and(|due| Instant::now() >= due) =>
+                {
+                    session.stop().map_err(fatal)?;
+                    return Ok(Err(Death {
+                        why: Why::TimedOut(limit),
+                        tail: session.said.tail(),
+                    }));
+                }
                 Step::Late if answers => self.note(&self.notes.slow, || NO_ANSWER.to_owned()),
                 Step::Late => {}
             }
         }
     }
 
-    /// What a process answers to the header. The process is kept for the first worker.
+    /// What a process answers to the header. The process is kept for whoever asks first.
     pub fn learn_by_session(&self) -> Result<Vec<u8>, BoxError> {
-        let mut worker = self.new_worker();
-        match self.start_session(&mut worker, None) {
-            Ok(Ok(printed)) => {
-                self.keep_worker(worker);
+        let interrupts = self.stop.interrupts()?;
+        let number = self.session_numbers.take();
+        let greeted = self
+            .start(&environment(&number, 1), || self.stop.is_aborted())
+            .and_then(|process| self.greet(self.new_session(process, number), interrupts));
+        match greeted {
+            Ok(Ok((session, printed))) => {
+                self.keep_session(session);
                 Ok(printed)
             }
             Ok(Err(death)) => Err(Box::new(NoHeader {
                 command: self.plan.command.shown(),
-                what: format!("{} without an answer", Why::Ended(death.status)),
+                what: match death.why {
+                    Why::TimedOut(_) => death.why.to_string(),
+                    why => format!("{why} without an answer"),
+                },
                 tail: death.tail,
             })),
             Err(ChunkError::Fatal(error)) => Err(error),
@@ -116,11 +167,22 @@ impl Filter<'_> {
     }
 }
 
+/// What a process that lives on is told.
+fn environment(number: &Number, attempt: u32) -> Environment<'static> {
+    Environment {
+        chunk: None,
+        record: None,
+        input: None,
+        worker: Some(number.number),
+        attempt,
+    }
+}
+
 /// The process is gone, or going.
 pub fn death(mut session: Session) -> io::Result<Death> {
-    let status = session.end(Duration::from_millis(200))?;
+    let status = session.end_of_dying()?;
     Ok(Death {
-        status,
+        why: Why::Ended(status),
         tail: session.said.tail(),
     })
 }

@@ -100,7 +100,7 @@ impl Take for Printed<'_> {
 }
 
 /// As much of a header as a message shows.
-fn first_line(bytes: &[u8]) -> String {
+pub fn first_line(bytes: &[u8]) -> String {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(bytes);
     let text = String::from_utf8_lossy(line);
     match text.char_indices().nth(80) {

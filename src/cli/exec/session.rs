@@ -12,15 +12,23 @@ use rustix::process::Signal;
 use super::child::Child;
 use super::exchange::GRACE;
 use super::feed::Feed;
+use super::gate::Pass;
+use super::persistent::FAREWELL;
 use super::ready::{Watch, hear, read, send, wait};
 use super::said::Said;
+use super::worker::Number;
 
+/// So long a process that closed its output may take to end.
+const DYING: Duration = Duration::from_millis(200);
 /// Room for one read.
 const READ: usize = 64 << 10;
 
 /// A process and what it has answered.
 pub struct Session {
     child: Child,
+    // Dropped behind the process: only then there is room for another.
+    _pass: Pass,
+    _number: Number,
     pub said: Said,
     splitter: Splitter,
     /// What it has printed, from the first answer on that is not taken.
@@ -33,6 +41,12 @@ pub struct Session {
     pub begun: Instant,
     /// Answers, without that to the header.
     pub answered: u64,
+    /// It has answered records of an earlier chunk.
+    pub is_old: bool,
+    /// The longest wait for an answer but the first.
+    slowest: Duration,
+    /// When it got no more.
+    closed: Option<Instant>,
 }
 
 /// What a wait for an answer ended with.
@@ -47,9 +61,16 @@ pub enum Step<'s> {
 
 impl Session {
     /// `format`: of the answers.
-    pub fn new(child: Child, said: Said, format: &Format) -> Session {
+    pub fn new(
+        (pass, child): (Pass, Child),
+        number: Number,
+        said: Said,
+        format: &Format,
+    ) -> Session {
         Session {
             child,
+            _pass: pass,
+            _number: number,
             said,
             splitter: format.splitter(),
             printed: Vec::new(),
@@ -58,6 +79,9 @@ impl Session {
             had_to_die: false,
             begun: Instant::now(),
             answered: 0,
+            is_old: false,
+            slowest: Duration::ZERO,
+            closed: None,
         }
     }
 
@@ -68,8 +92,14 @@ impl Session {
         interrupts: Option<Interrupts<'_>>,
         until: Option<Instant>,
     ) -> io::Result<Step<'_>> {
+        let mut waits_since = None;
         loop {
             if let Some(len) = self.splitter.next_record(&self.printed[self.taken..]) {
+                if let Some(since) = waits_since
+                    && self.answered > 0
+                {
+                    self.slowest = self.slowest.max(Instant::elapsed(&since));
+                }
                 let start = self.taken;
                 self.taken += len;
                 return Ok(Step::Answer(&self.printed[start..self.taken]));
@@ -77,6 +107,7 @@ impl Session {
             if self.child.stdout.is_none() {
                 return Ok(Step::Died);
             }
+            waits_since.get_or_insert_with(Instant::now);
             let front = feed.front();
             let watch = Watch {
                 stdin: !front.is_empty(),
@@ -158,25 +189,60 @@ impl Session {
     /// Ends it before it has answered.
     pub fn stop(&mut self) -> io::Result<ExitStatus> {
         self.child.signal(Signal::TERM);
-        self.end(GRACE)
+        self.end_by(Instant::now() + GRACE, false, None)
     }
 
-    /// Gives it no more, and lets it end by itself, but not for long. What it printed meanwhile can be seen by
-    /// [`says_more`](Session::says_more).
-    pub fn end(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+    /// It is gone, or going, with answers owing.
+    pub fn end_of_dying(&mut self) -> io::Result<ExitStatus> {
+        self.end_by(Instant::now() + DYING, false, None)
+    }
+
+    /// Gives it no more.
+    pub fn close(&mut self) {
         self.child.stdin = None;
-        let until = Instant::now() + patience;
+        self.closed.get_or_insert_with(Instant::now);
+    }
+
+    /// When all is answered: gives it no more and lets it end by itself, but not for long. Where answers took long it gets as long as
+    /// another would take, for that would be a [`surplus`](Session::surplus).
+    pub fn end(&mut self, interrupts: Interrupts<'_>) -> io::Result<ExitStatus> {
+        self.close();
+        let closed = self.closed.unwrap_or_else(Instant::now);
+        let patience = FAREWELL.max(self.slowest * 2);
+        self.end_by(closed + patience, true, Some(interrupts))
+    }
+
+    /// What it printed beyond its answers.
+    pub fn surplus(&self) -> Option<&[u8]> {
+        let surplus = &self.printed[self.taken..];
+        (!surplus.is_empty()).then_some(surplus)
+    }
+
+    /// `heeded`: what it prints ends the wait; else it is thrown away.
+    fn end_by(
+        &mut self,
+        until: Instant,
+        heeded: bool,
+        interrupts: Option<Interrupts<'_>>,
+    ) -> io::Result<ExitStatus> {
+        self.close();
         loop {
-            let watch = Watch {
-                stdout: true,
-                ended: !self.ended,
-                until: Some(until),
-                ..Watch::default()
-            };
             let closed = self.child.stdout.is_none() && self.child.stderr.is_none();
             if self.ended && closed || Instant::now() >= until {
                 break;
             }
+            if !heeded {
+                self.taken = self.printed.len();
+            } else if self.surplus().is_some() {
+                break;
+            }
+            let watch = Watch {
+                stdout: true,
+                ended: !self.ended,
+                interrupts,
+                until: Some(until),
+                ..Watch::default()
+            };
             let ready = wait(&self.child, &mut self.said, &watch)?;
             if ready.stderr {
                 hear(&mut self.child, &mut self.said)?;
@@ -185,6 +251,9 @@ impl Session {
                 self.read()?;
             }
             self.ended |= ready.ended;
+            if ready.interrupted {
+                break;
+            }
         }
         self.had_to_die = !self.ended;
         self.child.signal(Signal::KILL);

@@ -5,6 +5,7 @@
 //! process died of, and a record is charged with a death only if it was alone.
 
 use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record};
@@ -12,25 +13,27 @@ use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record};
 use super::failure::{CommandFailed, Why};
 use super::feed::Feed;
 use super::filter::Filter;
-use super::persistent::{ALONE, Death, FAREWELL, NO_ANSWER, SLOW, death, fatal};
-use super::session::Step;
+use super::persistent::{ALONE, Death, NO_ANSWER, SLOW, death, fatal};
+use super::session::{Session, Step};
+use super::sessions::{Surplus, TOO_MANY};
 use super::worker::Worker;
 
-/// So many deaths in a row without one answer end the run.
+/// So many records in a row of which processes died, or so many processes that died of the header, without one answer between them end
+/// the run.
 const MOST_DEATHS: u32 = 5;
-
-/// Said of a command that does.
-const TOO_MANY: &str = "gave more answers than it got records";
 
 /// One chunk, and the process that it is talked over with.
 struct Talk<'t, 'c> {
     filter: &'t Filter<'t>,
     worker: &'t mut Worker,
+    session: Option<Session>,
     chunk: &'t Chunk<'c>,
     interrupts: Interrupts<'c>,
     feed: Feed<'c>,
     /// The record of which the last process died, or one before it.
     suspect: Option<u64>,
+    /// A process that was at this chunk alone gave an answer too many.
+    surplus: bool,
 }
 
 impl Filter<'_> {
@@ -41,31 +44,30 @@ impl Filter<'_> {
         chunk: &Chunk<'_>,
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
-        let interrupts = chunk.interrupts().map_err(fatal)?;
-        worker.stopping.get_or_insert_with(|| chunk.stopping());
-        if let Some(session) = &mut worker.session {
-            if session.says_more(Duration::ZERO).map_err(fatal)? {
-                // It is too late to say of which record.
-                return Err(ChunkError::Fatal(format!("the command {TOO_MANY}").into()));
-            }
-            if !session.lives() {
-                worker.session = None;
-            }
-        }
         let mut talk = Talk {
             filter: self,
+            session: self.idle_session()?,
             feed: Feed::new(chunk, 0, self.input_end()),
             worker,
             chunk,
-            interrupts,
+            interrupts: chunk.interrupts().map_err(fatal)?,
             suspect: None,
+            surplus: false,
         };
         talk.allow();
         let first = chunk.first_number();
-        chunk.try_each(out, |record, out| {
+        let result = chunk.try_each(out, |record, out| {
             talk.answer(record, record.number() - first, out)
-        })?;
-        talk.end()
+        });
+        let result = result.and_then(|()| talk.end());
+        // One with answers owing would give them to the next chunk.
+        if let Some(mut session) = talk.session.take()
+            && talk.feed.owed == 0
+        {
+            session.is_old |= session.answered > 0;
+            self.keep_session(session);
+        }
+        result
     }
 }
 
@@ -79,15 +81,20 @@ impl Talk<'_, '_> {
     ) -> Result<(), ChunkError> {
         let notes = &self.filter.notes;
         let limit = self.filter.plan.timeout;
-        let due = limit.map(|limit| Instant::now() + limit);
+        let mut due = limit.map(|limit| Instant::now() + limit);
         loop {
-            if self.worker.session.is_none()
-                && let Err(death) = self.start(index)?
-            {
-                self.died(death, record.number())?;
-                continue;
+            if self.session.is_none() {
+                let asked = Instant::now();
+                if let Err(death) = self.start(index)? {
+                    self.died_of_header(death)?;
+                    continue;
+                }
+                // A start counts, the wait for a place does not.
+                let begun = self.session.as_ref().map(|session| session.begun);
+                let since = begun.filter(|begun| *begun >= asked);
+                due = limit.map(|limit| since.unwrap_or_else(Instant::now) + limit);
             }
-            let Some(session) = &mut self.worker.session else {
+            let Some(session) = &mut self.session else {
                 continue;
             };
             let waits = session.answered == 0 && !notes.slow.is_completed();
@@ -106,11 +113,11 @@ impl Talk<'_, '_> {
                     _ => self.filter.note(&notes.slow, || NO_ANSWER.to_owned()),
                 },
                 Step::Interrupted => {
-                    self.worker.session = None;
+                    self.session = None;
                     return Err(ChunkError::Stopped);
                 }
                 Step::Died => {
-                    if let Some(session) = self.worker.session.take() {
+                    if let Some(session) = self.session.take() {
                         self.died(death(session).map_err(fatal)?, record.number())?;
                     }
                 }
@@ -118,22 +125,11 @@ impl Talk<'_, '_> {
         }
     }
 
-    /// A new process, which gets the records from this one on.
+    /// Another process, which gets the records from this one on.
     fn start(&mut self, index: u64) -> Result<Result<(), Death>, ChunkError> {
-        let printed = match self.filter.start_session(self.worker, Some(self.chunk))? {
-            Ok(printed) => printed,
+        match self.filter.session(self.worker, self.chunk)? {
+            Ok(session) => self.session = Some(session),
             Err(death) => return Ok(Err(death)),
-        };
-        let learnt = self.filter.header.printed();
-        if printed != learnt {
-            return Err(ChunkError::Fatal(
-                format!(
-                    "a process of the command answers the header with {:?}, the first one did with {:?}",
-                    String::from_utf8_lossy(&printed),
-                    String::from_utf8_lossy(learnt)
-                )
-                .into(),
-            ));
         }
         self.feed = Feed::new(self.chunk, index, self.filter.input_end());
         self.allow();
@@ -142,12 +138,13 @@ impl Talk<'_, '_> {
 
     /// How many records the process may get now.
     fn allow(&mut self) {
-        let Some(session) = &self.worker.session else {
+        let Some(session) = &self.session else {
             return;
         };
         let recycle = self.filter.plan.recycle.unwrap_or(u64::MAX);
         let left = recycle.saturating_sub(session.answered + self.feed.owed);
-        self.feed.allowed = if session.answered == 0 {
+        // Alone: so it is known of which record it dies.
+        self.feed.allowed = if session.answered == 0 || self.suspect.is_some() {
             left.min(1)
         } else {
             left
@@ -156,56 +153,81 @@ impl Talk<'_, '_> {
 
     fn answered(&mut self) -> Result<(), ChunkError> {
         self.feed.owed -= 1;
-        self.worker.deaths = 0;
+        self.worker.answered();
         self.suspect = None;
-        let Some(session) = &mut self.worker.session else {
+        let Some(session) = &mut self.session else {
             return Ok(());
         };
         session.answered += 1;
-        if session.answered == 1 && self.worker.started == 1 {
-            let more = session.says_more(ALONE).map_err(fatal)?;
-            if more {
+        if session.answered == 1 && !self.filter.answers_once.load(Relaxed) {
+            if session.says_more(ALONE).map_err(fatal)? {
                 return self.too_many();
             }
+            self.filter.answers_once.store(true, Relaxed);
         }
         if Some(session.answered) == self.filter.plan.recycle {
-            session.end(FAREWELL).map_err(fatal)?;
-            let more = session.says_more(Duration::ZERO).map_err(fatal)?;
-            if more {
-                return self.too_many();
-            }
-            self.worker.session = None;
-            return Ok(());
+            return self.recycle();
         }
         self.allow();
         Ok(())
     }
 
+    /// The process has answered all that it is to get.
+    fn recycle(&mut self) -> Result<(), ChunkError> {
+        if let Some(session) = self.session.take() {
+            let is_old = session.is_old;
+            match self.filter.dismiss(session) {
+                // The whole chunk has failed, which is said at its end.
+                Err(error) if error.is::<Surplus>() && !is_old => self.surplus = true,
+                dismissed => dismissed.map_err(ChunkError::Fatal)?,
+            }
+        }
+        Ok(())
+    }
+
     /// The process died before it answered this record.
     fn died(&mut self, death: Death, record: u64) -> Result<(), ChunkError> {
-        self.worker.session = None;
+        self.session = None;
         self.worker.deaths += 1;
+        if self.suspect != Some(record) {
+            self.suspect = Some(record);
+            return Ok(());
+        }
         let failed = CommandFailed {
-            why: Why::Died(death.status),
+            why: death.why.with_answers_owing(),
             records: (record, record),
             tail: death.tail,
             hint: "",
         };
-        if self.worker.deaths >= MOST_DEATHS {
-            let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
+        self.worker.charge(self.chunk.seq(), record);
+        if self.worker.charged >= MOST_DEATHS {
+            let what = format!("{MOST_DEATHS} records in a row without one answer: {failed}");
             return Err(ChunkError::Fatal(what.into()));
         }
-        if self.suspect == Some(record) {
-            return Err(failed.into());
+        Err(failed.into())
+    }
+
+    /// The process died before it got a record: none is at fault.
+    fn died_of_header(&mut self, death: Death) -> Result<(), ChunkError> {
+        self.worker.deaths += 1;
+        self.worker.header_deaths += 1;
+        if self.worker.header_deaths < MOST_DEATHS {
+            return Ok(());
         }
-        self.suspect = Some(record);
-        Ok(())
+        let failed = CommandFailed {
+            why: death.why,
+            records: (0, 0),
+            tail: death.tail,
+            hint: " without an answer to the header",
+        };
+        let what = format!("{MOST_DEATHS} times in a row without one answer: {failed}");
+        Err(ChunkError::Fatal(what.into()))
     }
 
     /// The process did not answer this record in time.
     fn timed_out(&mut self, limit: Duration, record: u64) -> ChunkError {
         let mut tail = String::new();
-        if let Some(mut session) = self.worker.session.take() {
+        if let Some(mut session) = self.session.take() {
             if let Err(error) = session.stop() {
                 return fatal(error);
             }
@@ -222,15 +244,24 @@ impl Talk<'_, '_> {
 
     /// All records are answered.
     fn end(&mut self) -> Result<(), ChunkError> {
-        let more = match &mut self.worker.session {
-            Some(session) => session.says_more(Duration::ZERO).map_err(fatal)?,
-            None => false,
-        };
-        if more { self.too_many() } else { Ok(()) }
+        if let Some(session) = &mut self.session
+            && session.says_more(Duration::ZERO).map_err(fatal)?
+        {
+            if let Some(surplus) = session.surplus().filter(|_| session.is_old) {
+                return Err(ChunkError::Fatal(Surplus::new(surplus).into()));
+            }
+            self.surplus = true;
+        }
+        if self.surplus {
+            self.too_many()
+        } else {
+            Ok(())
+        }
     }
 
+    /// A process that has worked on this chunk alone gave more answers than it got records.
     fn too_many(&mut self) -> Result<(), ChunkError> {
-        let session = self.worker.session.take();
+        let session = self.session.take();
         let first = self.chunk.first_number();
         let count = self.chunk.records().count() as u64;
         Err(ChunkError::from(CommandFailed {

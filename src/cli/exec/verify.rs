@@ -3,13 +3,12 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use inorder::{OnError, Sink, Source};
+use inorder::{ErrorKind, OnError, Sink, Source, StopHandle};
 use tempfile::SpooledTempFile;
 
 use super::ExecPlan;
 use super::filter::Filter;
 use super::result::Ends;
-use super::sample::{self, Sample};
 use crate::cli::args::OnErrorArg;
 use crate::cli::voice::{Speaker, Voice};
 
@@ -22,12 +21,14 @@ const IN_MEMORY: usize = 16 << 20;
 /// As much of a line is shown.
 const SHOWN: u64 = 200;
 
-/// Tries the command. Gives what had to be read of standard input.
-pub fn verify(plan: &ExecPlan, size: usize, voice: &Voice) -> anyhow::Result<Vec<u8>> {
-    let Sample { mut bytes, seen } = sample::take(&plan.plan, size)?;
-    if bytes.is_empty() {
-        return Ok(seen);
-    }
+/// Tries the command on the start of the input.
+pub fn verify(
+    plan: &ExecPlan,
+    mut bytes: Vec<u8>,
+    voice: &Voice,
+    stop: &StopHandle,
+) -> anyhow::Result<()> {
+    let compare = |sample: &[u8], limit, ways| compare(plan, sample, limit, ways, stop);
     let whole = Way::Chunks(bytes.len(), u64::MAX);
     if plan.persistent {
         // A process that is asked for one record at a time gets that record with its end.
@@ -35,18 +36,13 @@ pub fn verify(plan: &ExecPlan, size: usize, voice: &Voice) -> anyhow::Result<Vec
         if bytes.last().is_some_and(|last| !end.is_end(*last)) {
             bytes.extend_from_slice(end.end());
         }
-        compare(
-            plan,
-            &bytes,
-            u64::MAX,
-            [whole, Way::Persistent(voice.speaker())],
-        )?;
+        let persistent = Way::Persistent(voice.speaker());
+        compare(&bytes, u64::MAX, [whole, persistent])
     } else {
         let small = Way::Chunks(bytes.len().div_ceil(CHUNKS), u64::MAX);
-        compare(plan, &bytes, u64::MAX, [whole.clone(), small])?;
-        compare(plan, &bytes, SINGLES, [whole, Way::Chunks(bytes.len(), 1)])?;
+        compare(&bytes, u64::MAX, [whole.clone(), small])?;
+        compare(&bytes, SINGLES, [whole, Way::Chunks(bytes.len(), 1)])
     }
-    Ok(seen)
 }
 
 /// How the command is run over the sample.
@@ -59,15 +55,23 @@ enum Way {
 }
 
 /// Compares the results of two ways.
-fn compare(plan: &ExecPlan, sample: &[u8], limit: u64, ways: [Way; 2]) -> anyhow::Result<()> {
+fn compare(
+    plan: &ExecPlan,
+    sample: &[u8],
+    limit: u64,
+    ways: [Way; 2],
+    stop: &StopHandle,
+) -> anyhow::Result<()> {
     let [first, second] = ways;
-    let mut whole = run(plan, sample, limit, first).map_err(|error| {
-        anyhow::anyhow!("--verify: the command failed on the start of the input: {error}")
-    })?;
+    let failed = |error: inorder::Error, on: &str| match error.kind() {
+        ErrorKind::Stopped => error.into(),
+        _ => anyhow::anyhow!("--verify: the command failed on {on}: {error}"),
+    };
+    let mut whole = run(plan, sample, limit, first, stop)
+        .map_err(|error| failed(error, "the start of the input"))?;
     let persistent = matches!(second, Way::Persistent(_));
-    let mut cut = run(plan, sample, limit, second).map_err(|error| {
-        anyhow::anyhow!("--verify: the command failed on a part of what it took whole: {error}")
-    })?;
+    let mut cut = run(plan, sample, limit, second, stop)
+        .map_err(|error| failed(error, "a part of what it took whole"))?;
     let Some(difference) = difference(&mut whole, &mut cut)? else {
         return Ok(());
     };
@@ -88,6 +92,7 @@ fn run(
     sample: &[u8],
     limit: u64,
     way: Way,
+    stop: &StopHandle,
 ) -> Result<SpooledTempFile, inorder::Error> {
     let limit = plan.plan.limit.map_or(limit, |typed| typed.min(limit));
     // Nothing is set aside on trial.
@@ -101,14 +106,15 @@ fn run(
         .trial_of_text()
         .skip_lines(0)
         .limit(limit)
-        .on_error(on_error);
+        .on_error(on_error)
+        .stop_handle(stop.clone());
     // What it says, it says again in the run.
     let (builder, filter) = match way {
         Way::Chunks(bytes, records) => (
             builder.chunk_size(bytes).chunk_records(records),
-            Filter::new(plan, None).by_chunks(),
+            Filter::new(plan, None, stop.clone()).by_chunks(),
         ),
-        Way::Persistent(speaker) => (builder, Filter::new(plan, Some(speaker))),
+        Way::Persistent(speaker) => (builder, Filter::new(plan, Some(speaker), stop.clone())),
     };
     let mut result = SpooledTempFile::new(IN_MEMORY);
     let pipeline = builder.build()?;

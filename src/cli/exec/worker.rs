@@ -1,95 +1,43 @@
-//! The state of a worker: its number, and the process that it keeps.
+//! The state of a worker: its number, and what its processes died of.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use inorder::Stopping;
-
-use super::failure::Why;
-use super::persistent::FAREWELL;
-use super::session::Session;
-use crate::cli::voice::Speaker;
 
 /// What is kept from chunk to chunk.
 pub struct Worker {
     pub number: Number,
-    /// With `--persistent`.
-    pub session: Option<Session>,
-    /// Processes so far.
-    pub started: u64,
     /// Processes that died since the last answer.
     pub deaths: u32,
-    /// Known from the first chunk on.
-    pub stopping: Option<Stopping>,
-    farewells: Farewells,
+    /// Those of them that died of the header.
+    pub header_deaths: u32,
+    /// Records that were charged with a death since the last answer, whatever the number of attempts at each.
+    pub charged: u32,
+    last_charged: Option<(u64, u64)>,
 }
 
 impl Worker {
-    pub fn new(number: Number, farewells: Farewells) -> Worker {
+    pub fn new(number: Number) -> Worker {
         Worker {
             number,
-            session: None,
-            started: 0,
             deaths: 0,
-            stopping: None,
-            farewells,
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if let Some(session) = self.session.take()
-            && !self.stopping.as_ref().is_some_and(Stopping::is_stopping)
-        {
-            self.farewells.say(session);
-        }
-        // Where the run is stopping there is no time for it: dropped, the process is killed.
-    }
-}
-
-/// The ends of processes that live on: together, those that do not end by themselves are waited for as long as one.
-#[derive(Debug, Clone)]
-pub struct Farewells {
-    spent: Arc<AtomicU64>,
-    speaker: Option<Speaker>,
-}
-
-impl Farewells {
-    pub fn new(speaker: Option<Speaker>) -> Farewells {
-        Farewells {
-            spent: Arc::default(),
-            speaker,
+            header_deaths: 0,
+            charged: 0,
+            last_charged: None,
         }
     }
 
-    fn say(&self, mut session: Session) {
-        let spent = Duration::from_millis(self.spent.load(Ordering::Relaxed));
-        let patience = FAREWELL.saturating_sub(spent);
-        let begun = Instant::now();
-        let status = session.end(patience);
-        let took = begun.elapsed();
-        if took >= patience {
-            let spent = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            self.spent.fetch_add(spent, Ordering::Relaxed);
-        }
-        let Some(speaker) = &self.speaker else { return };
-        if session.says_more(Duration::ZERO).is_ok_and(|more| more) {
-            speaker.line(
-                "the command printed something after its last answer, which is not in the output",
-            );
-        }
-        if session.had_to_die {
-            speaker.line("the command did not end when it got no more records: it was killed");
-        } else if let Ok(status) = status
-            && !status.success()
-        {
-            speaker.line(&format!(
-                "after its last answer the command {}",
-                Why::Ended(status)
-            ));
+    /// A process has answered a record.
+    pub fn answered(&mut self) {
+        self.deaths = 0;
+        self.header_deaths = 0;
+        self.charged = 0;
+        self.last_charged = None;
+    }
+
+    /// A record of this chunk is charged with a death.
+    pub fn charge(&mut self, chunk: u64, record: u64) {
+        if self.last_charged.replace((chunk, record)) != Some((chunk, record)) {
+            self.charged += 1;
         }
     }
 }

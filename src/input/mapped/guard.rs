@@ -28,6 +28,8 @@ static TEMPORARY_TAKEN: AtomicBool = AtomicBool::new(false);
 /// What was to be done for SIGBUS before. Set: the guard is installed.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static DYING: AtomicBool = AtomicBool::new(false);
+/// No group that is guarded is to live.
+static KILLED: AtomicBool = AtomicBool::new(false);
 
 /// Where a window is mapped. `start` is 0 for a free place and 1 for one that is being filled or emptied.
 struct Place {
@@ -160,11 +162,20 @@ impl Drop for GuardedTemporary {
     }
 }
 
-/// Has a process group killed where [`guard_mapped_reads`] must end this process, as long as the value lives. Drop it before the
+/// Has a process group killed where [`guard_mapped_reads`] must end this process, and by [`kill_guarded_groups`], as long as the value lives. Drop it before the
 /// group's leader is waited for: afterwards the number can be someone else's. Of more than 1024 groups the rest is left alone.
 pub fn guard_group(id: i32) -> GuardedGroup {
     replace_group(0, id);
+    if KILLED.load(Ordering::SeqCst) {
+        kill_group(id);
+    }
     GuardedGroup(id)
+}
+
+/// Kills all groups that are guarded, and those that will be: for a program that is about to die. See [`guard_group`].
+pub fn kill_guarded_groups() {
+    KILLED.store(true, Ordering::SeqCst);
+    kill_groups();
 }
 
 /// See [`guard_group`].
@@ -183,6 +194,22 @@ fn replace_group(from: i32, to: i32) {
         let replaced = group.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed);
         if replaced.is_ok() {
             return;
+        }
+    }
+}
+
+fn kill_groups() {
+    for group in &GROUP_TABLE {
+        kill_group(group.load(Ordering::SeqCst));
+    }
+}
+
+fn kill_group(id: i32) {
+    if id > 1 {
+        // SAFETY: a call without pointers, which may be made in a handler too. The number is a group's as long as its leader was not
+        // waited for, and until then the group is guarded.
+        unsafe {
+            libc::kill(-id, libc::SIGKILL);
         }
     }
 }
@@ -242,12 +269,7 @@ fn die(notice: &Notice) -> ! {
         if TEMPORARY[0].load(Ordering::SeqCst) != 0 {
             libc::unlink(TEMPORARY.as_ptr().cast());
         }
-        for group in &GROUP_TABLE {
-            let id = group.load(Ordering::SeqCst);
-            if id > 1 {
-                libc::kill(-id, libc::SIGKILL);
-            }
-        }
+        kill_groups();
         libc::_exit(1)
     }
 }

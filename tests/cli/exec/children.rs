@@ -148,3 +148,27 @@ fn an_abandoned_run_leaves_no_process() {
     .err_has("command exited 5 on record 1");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn d8_with_few_descriptors_workers_share_the_processes_that_live_on() {
+    let env = TestEnv::new();
+    env.write("in", numbers(400));
+    env.write("in.csv", format!("n\n{}", numbers(400)));
+    let echo = "while read a; do sleep 0.001; echo $a; done";
+    for options in ["", "--recycle 7", "--sequential"] {
+        env.run(&format!(
+            "ulimit -n 32; inorder exec --persistent -N 5 -j 16 {options} in --shell '{echo}'"
+        ))
+        .status(0)
+        .out(numbers(400));
+    }
+    env.run(&format!("ulimit -n 32; inorder exec --persistent -N 5 -j 16 in.csv -o out.csv --shell '{echo}' && cmp in.csv out.csv"))
+        .status(0)
+        .err_has("the system has no room for more");
+    // Of those that there is room for one dies again and again.
+    env.run("ulimit -n 32; inorder exec --persistent -N 5 -j 16 in --on-error skip --shell 'while read a; do test $a = 200 && exit 1; echo $a; done' | wc -l")
+        .out("399\n");
+    env.run("ulimit -n 9; inorder exec --persistent -N 1 -j 4 in -- sed -u ''")
+        .status(1)
+        .err_has("Too many open files");
+}

@@ -111,6 +111,42 @@ fn more_answers_than_records_are_a_failure() {
 }
 
 #[test]
+fn an_answer_too_many_is_found_though_it_comes_late() {
+    let env = TestEnv::new();
+    env.write("in", numbers(600));
+    env.write("few", numbers(9));
+    // From the second answer to 500 on each is that of the record before, and the process is always at its last record.
+    let twice = "while read a; do sleep 0.003; echo $a; test $a = 500 && echo $a; done";
+    // The wait for the last one is as long as the others were.
+    let slow = "while read a; do sleep 1.2; echo $a; test $a = 2 && echo $a; done; true";
+    for (options, input, script) in [
+        ("-j 1 -N 50", "in", twice),
+        ("-j 3 --retries 2 --retry-delay 0", "in", twice),
+        ("--sequential --on-error skip -N 7", "in", twice),
+        (
+            "-j 1 -N 50 --recycle 100 --retries 2 --retry-delay 0",
+            "in",
+            twice,
+        ),
+        (
+            "-j 1 -N 50 --recycle 505 --retries 2 --retry-delay 0",
+            "in",
+            twice,
+        ),
+        ("-j 3 -N 1", "few", slow),
+        // What is printed at the end can't be told from it.
+        ("-j 1", "in", "while read a; do echo $a; done; echo total"),
+    ] {
+        env.old_output();
+        let ran = env.run(&format!(
+            "inorder exec --persistent {options} {input} -o o/out --shell '{script}'"
+        ));
+        ran.status(1).err_has("more answers than it got records");
+        env.is_untouched(&ran);
+    }
+}
+
+#[test]
 fn the_records_of_a_process_that_dies_are_given_to_another() {
     let env = TestEnv::new();
     env.write("in", numbers(2000));
@@ -152,7 +188,35 @@ fn a_command_that_always_dies_ends_the_run() {
     env.run("inorder exec --persistent -j 3 --on-error skip in --shell 'read a; echo $a is too much >&2; exit 9'")
         .status(1)
         .out("")
-        .err_has("5 times in a row without one answer: command exited 9 with answers owing on record");
+        .err_has("5 records in a row without one answer: command exited 9 with answers owing on record");
+}
+
+#[test]
+fn one_bad_record_is_one_failure_however_often_it_is_tried() {
+    let env = TestEnv::new();
+    env.write("in", numbers(20));
+    for (options, bad, records) in [
+        ("-j 1 -N 1 --retries 2", 7, 20),
+        ("--sequential --retries 9", 7, 20),
+        ("-j 4 --retries 2", 20, 20),
+        ("-j 1 --retries 4", 1, 1),
+    ] {
+        env.run(&format!(
+            "inorder exec --persistent {options} --retry-delay 0 --on-error skip --limit {records} in --shell 'while read a; do test $a = {bad} && exit 3; echo $a; done'"
+        ))
+        .status(3)
+        .out((1..=records).filter(|n| *n != bad).map(|n| format!("{n}\n")).collect::<String>())
+        .err_has(&format!("in: skipped, record {bad}"));
+    }
+}
+
+#[test]
+fn a_command_that_dies_of_the_header_again_and_again_ends_the_run() {
+    let env = TestEnv::new();
+    env.write("in.csv", "n\n1\n2\n3\n");
+    env.run("inorder exec --persistent -j 1 --on-error skip in.csv --shell 'test -e died && { echo no more >&2; exit 4; }; touch died; read a; echo $a'")
+        .status(1)
+        .err_has("5 times in a row without one answer: command exited 4 without an answer to the header; it said: no more");
 }
 
 #[test]
@@ -247,11 +311,10 @@ fn a_run_that_ends_early_leaves_no_process() {
 fn how_processes_end_is_heard_of() {
     let env = TestEnv::new();
     env.run(&format!(
-        "seq 3 | inorder exec --persistent -j 1 --shell '{ECHO}; echo late; exit 3'"
+        "seq 3 | inorder exec --persistent -j 1 --shell '{ECHO}; exit 3'"
     ))
     .status(0)
     .out("1\n2\n3\n")
-    .err_has("printed something after its last answer, which is not in the output")
     .err_has("after its last answer the command exited 3");
     let start = Instant::now();
     env.run(&format!(

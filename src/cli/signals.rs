@@ -49,7 +49,7 @@ impl Answers {
                             speaker.line(&line);
                         }
                     }
-                    signal => end(signal, &stop, grace),
+                    signal => end(signal, &stop, grace, &speaker),
                 }
             }
         };
@@ -72,20 +72,33 @@ impl Drop for Answers {
     }
 }
 
-fn end(signal: i32, stop: &StopHandle, grace: Duration) {
+/// Once it is told to, a run may take so long to end by itself. It does when the records at hand are done, and some never are; what was not
+/// published by then is as safe as if the program were killed.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn end(signal: i32, stop: &StopHandle, grace: Duration, speaker: &Speaker) {
     if ENDED_BY.swap(signal, Ordering::SeqCst) != 0 {
         die(signal);
     }
     if grace.is_zero() {
         stop.abort();
-        return;
+    } else {
+        stop.drain();
     }
-    stop.drain();
-    let stop = stop.clone();
+    let (stop, speaker) = (stop.clone(), speaker.clone());
     let patience = thread::Builder::new().name("grace".to_owned());
     let waits = patience.spawn(move || {
-        thread::sleep(grace);
-        stop.abort();
+        if !grace.is_zero() {
+            thread::sleep(grace);
+            stop.abort();
+        }
+        thread::sleep(PATIENCE);
+        speaker.line(&format!(
+            "interrupted by {}; the work at hand had not ended",
+            signal_name(signal).unwrap_or("a signal")
+        ));
+        speaker.settle();
+        die(signal);
     });
     if let Err(error) = waits {
         // Without a thread that waits there is no time to give.

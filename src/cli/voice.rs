@@ -84,15 +84,27 @@ impl Voice {
 
     /// Ends the display of progress and waits until all that was said is written, but not for long.
     pub fn settle(&mut self) {
-        let (done, written) = mpsc::channel();
-        let sent = self.speaker.sender.send(Say::Hide(done)).is_ok();
-        if sent && !self.stuck {
+        let written = self.speaker.hide();
+        if !self.stuck {
             self.stuck = written.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
         }
     }
 }
 
 impl Speaker {
+    /// Ends the display of progress. Something comes, or all senders are gone, when all that was said is written.
+    fn hide(&self) -> Receiver<()> {
+        let (done, written) = mpsc::channel();
+        let _ = self.sender.send(Say::Hide(done));
+        written
+    }
+
+    /// As [`Voice::settle`].
+    #[cfg(unix)]
+    pub fn settle(&self) {
+        let _ = self.hide().recv_timeout(PATIENCE);
+    }
+
     /// A line that is no word of the program's.
     pub fn quote(&self, text: &str) {
         self.say(format!("{}\n", escape::line(text)));

@@ -210,3 +210,28 @@ fn e8_as_the_first_process_of_a_namespace() {
     assert_eq!(names(&env), ["in", "out.checkpoint", "out.part"]);
     env.run(&format!("inorder {SLOW} && cmp in out")).quiet();
 }
+
+#[test]
+fn e8_work_that_does_not_end_is_left_behind() {
+    let env = TestEnv::new();
+    env.write("in", "1\n2\n3\n");
+    env.old_output();
+    for (command, grace) in [
+        ("cat --work sleep:100s in -o o/out", 0),
+        ("cat --work sleep:100s in -o o/out --sequential", 0),
+        ("map 'last(range(1000000000000000))' in -o o/out", 0),
+        ("map 'last(range(1000000000000000))' in", 1),
+        ("cat --work sleep:100s in -o o/out --resume", 1),
+    ] {
+        let begun = Instant::now();
+        let ran = env.run(&format!(
+            "timeout --foreground -s TERM -k 20 0.3 inorder {command} --grace 1s"
+        ));
+        ran.status(124)
+            .err_has("interrupted by SIGTERM; the work at hand had not ended");
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(grace + 3), "{ran}\n{took:?}");
+        env.run("rm -f o/out.part o/out.checkpoint").quiet();
+        env.is_untouched(&ran);
+    }
+}

@@ -29,7 +29,7 @@ use super::voice::Voice;
 
 /// Runs `map`.
 pub fn map(plan: &MapPlan, voice: &mut Voice) -> anyhow::Result<Status> {
-    let filter = match Filter::compile(&plan.filter, &plan.variables.names) {
+    let filter = match compiled(plan)? {
         Ok(filter) => filter,
         Err(complaint) => {
             show(&complaint, &plan.filter, voice);
@@ -54,6 +54,18 @@ pub fn map(plan: &MapPlan, voice: &mut Voice) -> anyhow::Result<Status> {
     let shows = shows_failures(&plan.plan, voice);
     let summary = run::run(&plan.plan, voice, sink, &process, shows)?;
     Ok(Status::of_done(&summary))
+}
+
+/// Compiles the filter, on a thread whose stack takes as long a one as a command line does.
+fn compiled(plan: &MapPlan) -> anyhow::Result<Result<Filter, Complaint>> {
+    std::thread::scope(|scope| {
+        let compile = || Filter::compile(&plan.filter, &plan.variables.names);
+        let thread = std::thread::Builder::new().stack_size(plan::STACK);
+        let thread = thread.spawn_scoped(scope, compile)?;
+        thread
+            .join()
+            .map_err(|_| anyhow::anyhow!("the filter can't be compiled"))
+    })
 }
 
 /// Shows what is wrong with a filter, with the line and a caret below the place.

@@ -17,7 +17,7 @@ use crate::cli::plan::Plan;
 use crate::cli::status::usage;
 
 /// jaq recurses with the depth of values and of a filter's own definitions; what is not used of this is no memory.
-const STACK: usize = 64 << 20;
+pub const STACK: usize = 256 << 20;
 
 /// The plan of `map`.
 #[derive(Debug)]

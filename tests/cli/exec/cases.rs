@@ -124,6 +124,10 @@ fn case_40_a_command_that_stops_reading_early() {
     )
     .quiet()
     .out("");
+    env.run("inorder exec --chunk-size 1MiB -j 4 in -o out -- sh -c 'exit 3'")
+        .status(1)
+        .err_has("command exited 3 on records 1 to ");
+    assert_eq!(env.names("."), ["in"]);
 }
 
 #[test]

@@ -200,6 +200,10 @@ fn case_58_blank_lines_are_counted_and_dropped() {
         .status(1)
         .err_has("<stdin>: failed, record 3 (line 6, byte 23): no");
     map(&env, ".a", b"{\"a\":1}").quiet().out("1");
+    // A changed record keeps its end.
+    map(&env, ".a", b"{\"a\":1}\n{\"a\":2}\r\n{\"a\":3}\n")
+        .quiet()
+        .out("1\n2\r\n3\n");
     env.write("rows.csv", "a,b\n1,2\n\n3,4\n");
     env.run("inorder map . rows.csv")
         .quiet()
@@ -337,4 +341,18 @@ fn any_json_keeps_its_bytes_and_its_value() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn deep_recursion_and_long_filters_have_room() {
+    let env = TestEnv::new();
+    env.write("in", "1\n");
+    env.run("inorder map 'def f: if . > 10000 then . else 1 + (. + 1 | f) end; 0 | f' in")
+        .quiet()
+        .out("20002\n");
+    let long = format!("{}. + 1", ". | ".repeat(20_000));
+    env.write("filter", long);
+    env.run("inorder map \"$(cat filter)\" in")
+        .quiet()
+        .out("2\n");
 }

@@ -195,7 +195,10 @@ impl<P: Process> Work<P> {
         mut ended: Option<Ended>,
         worker: usize,
     ) -> Done {
-        if let Err(error) = so_far.output.close() {
+        let closed = so_far.output.close();
+        // What could not be spilled is gone: such output is neither summed nor written.
+        let is_whole = closed.is_ok();
+        if let Err(error) = closed {
             ended = Some(Ended::Spill(self.buffers.spill_error(error)));
         }
         let bytes = framed.own_bytes();
@@ -213,7 +216,7 @@ impl<P: Process> Work<P> {
                 0 => input,
                 _ => crc(&framed.bytes),
             };
-            let output = so_far.output.sum(whole);
+            let output = is_whole.then(|| so_far.output.sum(whole)).flatten();
             Sums { input, output }
         });
         Done {

@@ -237,6 +237,7 @@ impl Run<'_> {
             let mut pending = Pending::from(framed);
             loop {
                 let bytes = pending.framed.bytes.len();
+                let held = pending.framed.held();
                 let done = match stages.work.run(pending, 0, |_, ()| ()) {
                     Worked::Done(done, ()) => done,
                     Worked::Later(later) if self.settings.sequential => {
@@ -250,7 +251,7 @@ impl Run<'_> {
                 };
                 busy += done.busy;
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
-                let in_flight = bytes + done.held();
+                let in_flight = held + done.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, 0)? {
                     Verdict::Written => break,

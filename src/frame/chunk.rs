@@ -86,7 +86,19 @@ impl InputInfo {
     }
 }
 
+impl Place {
+    /// Memory that it holds beside itself.
+    pub fn held(&self) -> usize {
+        self.malformed.capacity() * size_of::<Malformed>()
+    }
+}
+
 impl Framed {
+    /// Memory that it holds.
+    pub fn held(&self) -> usize {
+        self.bytes.len() + self.place.held()
+    }
+
     /// The bytes that the input has.
     pub fn own_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.place.added]

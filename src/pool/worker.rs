@@ -10,7 +10,7 @@ use super::attempt::Attempt;
 use super::failure::{Ended, Held, RecordFailure, panicked};
 use super::policy::Policy;
 use super::runs::FailingRuns;
-use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
+use super::so_far::{Begun, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::{Digest, crc};
 use crate::control::Control;
@@ -89,8 +89,9 @@ pub(crate) struct Sums {
 impl Done {
     /// What the result holds until it is written.
     pub fn held(&self) -> usize {
-        let failures = self.failures.len() + self.retried.len();
-        self.output.held() + self.rejected.capacity() + failures.saturating_mul(FAILURE_SIZE)
+        let failures = self.failures.iter().chain(&self.retried);
+        let failures: usize = failures.map(RecordFailure::held).sum();
+        self.output.held() + self.rejected.capacity() + self.place.held() + failures
     }
 }
 

@@ -164,9 +164,11 @@ impl Pipeline {
         let settings = &self.settings.for_source(&source);
         let origins = source.inputs();
         check_origins(&origins)?;
+        // Before anything is read that a stop has to end.
+        let control = self.stop.enroll();
         let outputs = match &settings.resume {
             None => Outputs::open(settings, sink)?,
-            Some(resume) => match resuming::open(settings, resume, &origins, &sink)? {
+            Some(resume) => match resuming::open(settings, resume, &origins, &sink, &control)? {
                 Found::Run(outputs) => *outputs,
                 Found::Published(mut summary) => {
                     summary.elapsed = begun.elapsed();
@@ -174,7 +176,7 @@ impl Pipeline {
                 }
             },
         };
-        let (mut stages, framer) = Stages::open(settings, &self.stop, origins, outputs, process)?;
+        let (mut stages, framer) = Stages::open(settings, control, origins, outputs, process)?;
         let mut run = Run {
             settings,
             size: Arc::new(settings.chunk_size()),

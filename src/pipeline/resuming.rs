@@ -8,6 +8,7 @@ use super::builder::Settings;
 use super::messages::output_error;
 use super::stages::Outputs;
 use crate::checksum::Digest;
+use crate::control::Control;
 use crate::error::{BoxError, Error, ErrorKind, escaped};
 use crate::format::Format;
 use crate::frame::GoOn;
@@ -56,6 +57,7 @@ pub(super) fn open<'a>(
     resume: &Resume,
     origins: &[Origin<'_>],
     sink: &Sink<'a>,
+    control: &Arc<Control>,
 ) -> Result<Found<'a>, Error> {
     let inputs = input_paths(origins)?;
     let path = sink.path().ok_or_else(|| {
@@ -75,6 +77,7 @@ pub(super) fn open<'a>(
         files,
         settings: settings_now,
         every: resume.every,
+        control: Arc::clone(control),
     };
     opening.open(settings, resume.restart)
 }
@@ -256,6 +259,7 @@ fn check_inputs(
     settings: &Settings,
     from: &Checkpoint,
     output: Option<&Place>,
+    control: &Control,
 ) -> Result<(), Error> {
     for input in &from.inputs {
         let path = Path::new(&input.path);
@@ -276,8 +280,11 @@ fn check_inputs(
         }
         match (now, input.identity) {
             (now, then) if now.map(|now| now.length) == then.map(|then| then.length) => {
-                let sum = sum(settings, path, input.summed.bytes);
-                let sum = sum.map_err(|error| failed("cannot be read", error.into()))?;
+                let sum = sum(settings, path, input.summed.bytes, &control.waker);
+                let sum = sum.map_err(|error| match error {
+                    InputError::Stopped => Error::stopped(),
+                    error => failed("cannot be read", error.into()),
+                })?;
                 if sum != input.summed {
                     return refuse("what was read of it has changed");
                 }
@@ -293,11 +300,11 @@ fn check_inputs(
 }
 
 /// The checksum of an input's first bytes, as many as there are of them.
-fn sum(settings: &Settings, path: &Path, length: u64) -> Result<Summed, InputError> {
+fn sum(settings: &Settings, path: &Path, length: u64, waker: &Waker) -> Result<Summed, InputError> {
     let recycler = Arc::new(Recycler::new(2, settings.block()));
     let options = settings.frame_options(false).open;
     let origin = Origin::Path(path.to_owned());
-    let mut input = Input::open(origin, &options, &recycler, &Waker::default())?;
+    let mut input = Input::open(origin, &options, &recycler, waker)?;
     let mut digest = Digest::default();
     input.go_to(length, Some(&mut digest))?;
     Ok(Summed {

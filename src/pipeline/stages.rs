@@ -10,7 +10,7 @@ use super::ordered::Ordered;
 use super::reading;
 use super::resuming::{self, Resumed};
 use crate::buffer::BufferSettings;
-use crate::control::{Control, StopHandle};
+use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::frame::Framer;
 #[cfg(unix)]
@@ -40,12 +40,11 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
     /// Opens inputs and output; nothing is read.
     pub fn open(
         settings: &Settings,
-        stop: &StopHandle,
+        control: Arc<Control>,
         origins: Vec<Origin<'a>>,
         outputs: Outputs<'a>,
         process: P,
     ) -> Result<(Stages<'a, P>, Framer<'a>), Error> {
-        let control = stop.enroll();
         let Outputs {
             output,
             compress,

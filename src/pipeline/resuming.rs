@@ -17,7 +17,7 @@ use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
 use crate::output::keeper::Keeper;
 use crate::output::pack::Compress;
 use crate::output::part::{Part, part_name};
-use crate::output::store::Store;
+use crate::output::store::{Store, checkpoint_name};
 use crate::output::target::{Place, Target, find};
 use crate::output::{Fault, OutputError, Sink};
 use crate::resume::Resume;
@@ -189,6 +189,12 @@ impl Resuming {
     pub fn part_path(&self) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default();
         self.path.with_file_name(part_name(name))
+    }
+
+    /// What holds the state of the run.
+    pub fn checkpoint_path(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default();
+        self.path.with_file_name(checkpoint_name(name))
     }
 
     /// The settings that go into each checkpoint.

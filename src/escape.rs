@@ -1,4 +1,4 @@
-//! Text for messages: one line, nothing in it that a terminal obeys. The program compiles this file too, so that both say a name alike.
+//! Text for messages: one line, nothing in it that a terminal obeys, and not too long. The program compiles this file too, so that both say a name alike.
 
 use std::fmt::Write;
 
@@ -14,6 +14,25 @@ pub(crate) fn escaped(text: &[u8]) -> String {
         }
     }
     shown
+}
+
+/// The longest text of an error, in bytes.
+const LONGEST_TEXT: usize = 4096;
+
+/// The text of an error, cut where it is too long.
+pub(crate) fn cut(text: &str) -> &str {
+    let most = text.len().min(LONGEST_TEXT);
+    let end = (0..=most).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Cuts the text of an error where it is too long, and gives the rest of its memory back.
+pub fn shorten(text: &mut String) {
+    let len = cut(text).len();
+    if len < text.len() {
+        text.truncate(len);
+        text.shrink_to_fit();
+    }
 }
 
 fn push(char: char, shown: &mut String) {

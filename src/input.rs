@@ -41,7 +41,7 @@ pub(crate) use decode::Compression;
 #[cfg(unix)]
 pub use mapped::guard::{GuardedGroup, guard_group, guard_mapped_reads, kill_guarded_groups};
 #[cfg(unix)]
-pub(crate) use mapped::guard::{GuardedTemporary, guard_temporary};
+pub(crate) use mapped::guard::{GuardedLeft, GuardedTemporary, guard_left, guard_temporary};
 pub(crate) use recycler::Recycler;
 pub(crate) use source::Origin;
 pub use source::Source;

@@ -116,12 +116,6 @@ impl<C, R> State<C, R> {
         self.slots.started() < limits.started && !self.budget.is_exceeded()
     }
 
-    /// When the first of the chunks put back may start, as things are. Whoever changes things hands over.
-    fn next_due(&self, limits: &Limits) -> Option<Instant> {
-        let head_alone = (!self.has_start(limits)).then(|| self.slots.head());
-        self.ready.next_due(head_alone)
-    }
-
     /// Whether what the reader waits for is there, so that it is to be woken. A wake-up for nothing costs more than this.
     fn wakes_reader(&mut self, limits: &Limits) -> bool {
         let wakes = self
@@ -303,8 +297,8 @@ impl<C, R> Order<C, R> {
 
     // The writer's part.
 
-    /// Waits for the head of the order, or until a chunk that was put back may start, and takes the head's result. The slot stays reserved until it is released or run again, one of which must
-    /// come before the next call.
+    /// Waits for the head of the order, or until a chunk that was put back is due, and takes the head's result. The slot stays reserved until
+    /// it is released or run again, one of which must come before the next call; what is due must be handed over before it.
     pub(crate) fn next(&self) -> Next<R> {
         let mut state = self.lock();
         loop {
@@ -317,7 +311,8 @@ impl<C, R> Order<C, R> {
                 Some(Outcome::Lost) => return Next::Lost(seq),
                 None if state.closed && state.slots.is_empty() => return Next::End,
                 None => {
-                    let due = state.next_due(&self.limits);
+                    // Whether or not it may start now: what changes that need not be seen here.
+                    let due = state.ready.next_due();
                     if due.is_some_and(|due| due <= Instant::now()) {
                         return Next::Due;
                     }

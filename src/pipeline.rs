@@ -159,9 +159,11 @@ impl Pipeline {
         let settings = &self.settings.for_source(&source);
         let origins = source.inputs();
         check_origins(&origins)?;
+        // Before anything is read that a stop has to end.
+        let control = self.stop.enroll();
         let outputs = match &settings.resume {
             None => Outputs::open(settings, sink)?,
-            Some(resume) => match resuming::open(settings, resume, &origins, &sink)? {
+            Some(resume) => match resuming::open(settings, resume, &origins, &sink, &control)? {
                 Found::Run(outputs) => *outputs,
                 Found::Published(mut summary) => {
                     summary.elapsed = begun.elapsed();
@@ -169,7 +171,7 @@ impl Pipeline {
                 }
             },
         };
-        let (mut stages, framer) = Stages::open(settings, &self.stop, origins, outputs, process)?;
+        let (mut stages, framer) = Stages::open(settings, control, origins, outputs, process)?;
         let mut run = Run {
             settings,
             size: Arc::new(settings.chunk_size()),
@@ -236,6 +238,7 @@ impl Run<'_> {
             let mut pending = Pending::from(framed);
             loop {
                 let bytes = pending.framed.bytes.len();
+                let held = pending.framed.held();
                 let done = match stages.work.run(pending, 0, |_, ()| ()) {
                     Worked::Done(done, ()) => done,
                     Worked::Later(later) if self.settings.sequential => {
@@ -249,7 +252,7 @@ impl Run<'_> {
                 };
                 busy += done.busy;
                 self.size.observe(bytes, done.output.own_bytes(), done.busy);
-                let in_flight = bytes + done.held();
+                let in_flight = held + done.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, 0)? {
                     Verdict::Written => break,

@@ -225,6 +225,14 @@ fn a_chunk_put_back_comes_when_it_is_due() {
 }
 
 #[test]
+fn a_chunk_put_back_waits_for_no_head() {
+    let mut plan = Plan::straight(limits(100, 2), 2, &[(1, 1); 3]);
+    plan.chunks[0][0].way = Way::FillLast;
+    plan.chunks[1].insert(0, Attempt::new(2, 1, Way::PutBack(1)));
+    explore(1, plan);
+}
+
+#[test]
 fn a_head_put_back_comes_though_the_results_behind_it_exceed_the_budget() {
     let mut plan = Plan::straight(limits(10, 2), 1, &[(3, 3), (3, 30), (3, 3)]);
     plan.chunks[0].insert(0, Attempt::new(3, 3, Way::PutBack(2)));

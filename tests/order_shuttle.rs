@@ -106,6 +106,34 @@ fn random_runs_keep_the_order_under_few_preemptions() {
     shuttle::check_pct(|| random_plan().run(), runs(), 4);
 }
 
+/// Everything behind the head gets through while that is at work, retries too.
+#[test]
+fn a_long_head_holds_nothing_up() {
+    shuttle::check_random(
+        || {
+            let mut plan = random_plan();
+            for attempts in &mut plan.chunks {
+                for attempt in attempts.iter_mut() {
+                    attempt.filled = attempt.bytes;
+                    attempt.way = Way::PutBack(up_to(3) as u64);
+                }
+                attempts.last_mut().unwrap().way = Way::Fill;
+            }
+            plan.chunks[0] = vec![Attempt::new(1, 1, Way::FillLast)];
+            // Room for all of it: the writer can't make any.
+            let attempts = plan.chunks.iter().flatten();
+            plan.limits = Limits {
+                bytes: attempts.map(|attempt| attempt.bytes).sum(),
+                slots: plan.chunks.len(),
+                started: 1 + up_to(3),
+            };
+            plan.workers = 1 + up_to(3);
+            plan.run();
+        },
+        runs(),
+    );
+}
+
 #[test]
 fn random_stops_end_random_runs() {
     shuttle::check_random(

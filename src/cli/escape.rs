@@ -5,6 +5,8 @@ use std::path::Path;
 #[path = "../escape.rs"]
 mod shared;
 
+pub use shared::shorten;
+
 /// A file's name as it is shown: control characters and what is no UTF-8 as escapes.
 pub fn name(path: &Path) -> String {
     shared::escaped(path.as_os_str().as_encoded_bytes())

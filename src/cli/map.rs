@@ -6,6 +6,7 @@ mod fault;
 mod filter;
 mod functions;
 mod json;
+mod kept;
 mod layout;
 mod plan;
 mod print;

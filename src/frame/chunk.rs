@@ -92,7 +92,19 @@ impl InputInfo {
     }
 }
 
+impl Place {
+    /// Memory that it holds beside itself.
+    pub fn held(&self) -> usize {
+        self.malformed.capacity() * size_of::<Malformed>()
+    }
+}
+
 impl Framed {
+    /// Memory that it holds.
+    pub fn held(&self) -> usize {
+        self.bytes.len() + self.place.held()
+    }
+
     /// The bytes that the input has.
     pub fn own_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - self.place.added]
@@ -106,13 +118,17 @@ impl Framed {
         };
         let mut transcoder = Transcoder::new(encoding);
         let (mut source, mut done) = (Vec::new(), range.start);
-        for malformed in &self.place.malformed {
-            let at = (malformed.at - self.place.offset) as usize;
-            if range.contains(&at) {
-                transcoder.push(&self.bytes[done..at], &mut source);
-                source.extend_from_slice(malformed.bytes());
-                done = at + char::REPLACEMENT_CHARACTER.len_utf8();
+        let at = |malformed: &Malformed| (malformed.at - self.place.offset) as usize;
+        let all = &self.place.malformed;
+        let first = all.partition_point(|malformed| at(malformed) < range.start);
+        for malformed in &all[first..] {
+            let at = at(malformed);
+            if at >= range.end {
+                break;
             }
+            transcoder.push(&self.bytes[done..at], &mut source);
+            source.extend_from_slice(malformed.bytes());
+            done = at + char::REPLACEMENT_CHARACTER.len_utf8();
         }
         transcoder.push(&self.bytes[done..range.end], &mut source);
         // Decoded text can be encoded.

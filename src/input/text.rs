@@ -85,6 +85,9 @@ mod decoding {
     /// Bytes that are kept behind those that were decoded: a malformed sequence is known only some bytes later.
     const HISTORY: usize = 16;
 
+    /// What stands for them: U+FFFD.
+    const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
+
     /// A stream of text.
     pub(in crate::input) struct Text<'a> {
         inner: Box<dyn Tap + 'a>,
@@ -97,9 +100,10 @@ mod decoding {
         filled: usize,
         /// Of `raw[start]`, in the source.
         source: u64,
-        /// Not handed on yet is `text[given..]`, which ends at `at` in the decoded input.
+        /// Not handed on yet is `text[given..decoded]`, which ends at `at` in the decoded input.
         text: Vec<u8>,
         given: usize,
+        decoded: usize,
         at: u64,
         ended: bool,
         told: Told,
@@ -116,8 +120,9 @@ mod decoding {
                 start: 0,
                 filled: 0,
                 source: 0,
-                text: Vec::new(),
+                text: vec![0; BLOCK],
                 given: 0,
+                decoded: 0,
                 at: 0,
                 ended: false,
                 told,
@@ -135,24 +140,31 @@ mod decoding {
             Ok(())
         }
 
-        /// Decodes some of what is at hand.
+        /// Decodes what is at hand, or a block of it.
         fn decode(&mut self) {
             self.given = 0;
-            self.text.resize(BLOCK, 0);
-            let raw = &self.raw[self.start..self.filled];
-            let (result, read, written) = self.decoder.decode_to_utf8_without_replacement(
-                raw,
-                &mut self.text,
-                self.inner_ended,
-            );
-            self.text.truncate(written);
-            self.start += read;
-            self.source += read as u64;
-            self.at += written as u64;
-            match result {
-                DecoderResult::InputEmpty => self.ended = self.inner_ended,
-                DecoderResult::OutputFull => {}
-                DecoderResult::Malformed(len, extra) => self.replace(len, usize::from(extra)),
+            self.decoded = 0;
+            loop {
+                let (result, read, written) = self.decoder.decode_to_utf8_without_replacement(
+                    &self.raw[self.start..self.filled],
+                    &mut self.text[self.decoded..BLOCK - REPLACEMENT.len()],
+                    self.inner_ended,
+                );
+                self.decoded += written;
+                self.start += read;
+                self.source += read as u64;
+                self.at += written as u64;
+                match result {
+                    DecoderResult::InputEmpty => {
+                        self.ended = self.inner_ended;
+                        return;
+                    }
+                    DecoderResult::OutputFull => return,
+                    DecoderResult::Malformed(len, extra) => self.replace(len, usize::from(extra)),
+                }
+                if self.decoded >= BLOCK - REPLACEMENT.len() {
+                    return;
+                }
             }
         }
 
@@ -170,11 +182,10 @@ mod decoding {
                 len: (end - begin) as u8,
                 encoding: self.encoding,
             });
-            let replacement = char::REPLACEMENT_CHARACTER;
-            let mut buffer = [0; 3];
-            let replacement = replacement.encode_utf8(&mut buffer).as_bytes();
-            self.text.extend_from_slice(replacement);
-            self.at += replacement.len() as u64;
+            let end = self.decoded + REPLACEMENT.len();
+            self.text[self.decoded..end].copy_from_slice(REPLACEMENT);
+            self.decoded = end;
+            self.at += REPLACEMENT.len() as u64;
         }
     }
 
@@ -209,7 +220,7 @@ mod decoding {
         }
 
         fn wait(&mut self, busy: bool) -> Result<bool, InputError> {
-            let at_hand = self.given < self.text.len() || self.start < self.filled;
+            let at_hand = self.given < self.decoded || self.start < self.filled;
             if at_hand || self.inner_ended {
                 return Ok(false);
             }
@@ -217,19 +228,19 @@ mod decoding {
         }
 
         fn read(&mut self, rest: &mut [u8]) -> Result<Got, InputError> {
-            if self.given == self.text.len() && !self.ended {
+            if self.given == self.decoded && !self.ended {
                 if self.start == self.filled && !self.inner_ended {
                     self.fill()?;
                 }
                 self.decode();
             }
-            let text = &self.text[self.given..];
+            let text = &self.text[self.given..self.decoded];
             let n = text.len().min(rest.len());
             rest[..n].copy_from_slice(&text[..n]);
             self.given += n;
             Ok(Got {
                 bytes: n,
-                ended: self.ended && self.given == self.text.len(),
+                ended: self.ended && self.given == self.decoded,
             })
         }
     }

@@ -61,13 +61,9 @@ impl<C> Ready<C> {
         }
     }
 
-    /// When the first of the chunks put off is due; of the one with this sequence number alone, if one is given.
-    pub(super) fn next_due(&self, seq: Option<u64>) -> Option<Instant> {
-        self.later
-            .iter()
-            .filter(|(_, entry)| seq.is_none_or(|seq| entry.ticket.seq == seq))
-            .map(|(due, _)| *due)
-            .min()
+    /// When the first of the chunks put off is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.later.iter().map(|(due, _)| *due).min()
     }
 
     /// The ticket of the chunk that starts next.

@@ -47,6 +47,8 @@ pub(crate) enum PartError {
     Changed,
     /// It is gone.
     Missing,
+    /// The run was stopped before it was read to its end.
+    Stopped,
     Fault(Fault),
 }
 
@@ -62,6 +64,7 @@ impl fmt::Display for PartError {
             }
             PartError::Changed => f.write_str("it does not hold what was written"),
             PartError::Missing => f.write_str("it is gone"),
+            PartError::Stopped => f.write_str("stopped"),
             PartError::Fault(fault) => write!(f, "cannot {}", fault.what),
         }
     }
@@ -143,15 +146,19 @@ impl Part {
         })
     }
 
-    /// Goes on behind the bytes that count, which must be what was written. What follows them is cut off.
-    pub fn take_up(&mut self, state: &FileState) -> Result<(), PartError> {
+    /// Goes on behind the bytes that count, which must be what was written. What follows them is cut off. `is_stopped` ends the reading.
+    pub fn take_up(
+        &mut self,
+        state: &FileState,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<(), PartError> {
         let cannot = |error: io::Error| Fault::new("read back", error);
         let is = self.file.metadata().map_err(cannot)?.len();
         let was = state.length;
         if is < was {
             return Err(PartError::Shorter { is, was });
         }
-        let digest = sum(&mut self.file, was).map_err(cannot)?;
+        let digest = sum(&mut self.file, was, is_stopped)?;
         if digest.sum() != state.crc {
             return Err(PartError::Changed);
         }
@@ -257,31 +264,39 @@ fn open(place: &Place, name: &OsStr) -> Result<Option<File>, Fault> {
     }
 }
 
-/// Whether a finished file holds these bytes.
-pub(crate) fn holds(place: &Place, state: &FileState) -> Result<bool, Fault> {
+/// Whether a finished file holds these bytes. `is_stopped` ends the reading.
+pub(crate) fn holds(
+    place: &Place,
+    state: &FileState,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<bool, PartError> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let cannot = |error: io::Error| Fault::new("read back", error);
     let file = match openat(&place.dir, &place.name, flags, rustix::fs::Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(false),
-        Err(error) => return Err(cannot(error.into())),
+        Err(error) => return Err(cannot(error.into()).into()),
     };
     let mut file = File::from(file);
     if file.metadata().map_err(cannot)?.len() != state.length {
         return Ok(false);
     }
-    Ok(sum(&mut file, state.length).map_err(cannot)?.sum() == state.crc)
+    Ok(sum(&mut file, state.length, is_stopped)?.sum() == state.crc)
 }
 
 /// Of the file's first bytes; its position is behind them after that.
-fn sum(file: &mut File, length: u64) -> io::Result<Digest> {
-    file.seek(SeekFrom::Start(0))?;
+fn sum(file: &mut File, length: u64, is_stopped: &dyn Fn() -> bool) -> Result<Digest, PartError> {
+    let cannot = |error: io::Error| Fault::new("read back", error);
+    file.seek(SeekFrom::Start(0)).map_err(cannot)?;
     let mut digest = Digest::default();
     let mut block = vec![0; 256 << 10];
     let mut left = length;
     while left > 0 {
+        if is_stopped() {
+            return Err(PartError::Stopped);
+        }
         let want = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        file.read_exact(&mut block[..want])?;
+        file.read_exact(&mut block[..want]).map_err(cannot)?;
         digest.update(&block[..want]);
         left -= want as u64;
     }

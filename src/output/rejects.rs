@@ -14,6 +14,7 @@ use super::{
     part::Part,
 };
 use crate::error::escaped;
+use crate::escape::cut;
 use crate::progress::Failure;
 use crate::sync::{Mutex, lock};
 
@@ -326,9 +327,6 @@ impl OpenRejects {
     }
 }
 
-/// The longest text of an error, in bytes.
-const LONGEST_TEXT: usize = 4096;
-
 fn write_row(row: &mut Vec<u8>, failure: &Failure<'_>, text: &str) -> io::Result<()> {
     let position = failure.position;
     let input = match position.input.to_str() {
@@ -349,12 +347,6 @@ fn write_row(row: &mut Vec<u8>, failure: &Failure<'_>, text: &str) -> io::Result
     serde_json::to_writer(&mut *row, cut(text))?;
     row.extend_from_slice(b"}\n");
     Ok(())
-}
-
-fn cut(text: &str) -> &str {
-    let most = text.len().min(LONGEST_TEXT);
-    let end = (0..=most).rev().find(|&end| text.is_char_boundary(end));
-    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::ordered::Ordered;
 use super::settings::Settings;
 use super::stages::Outputs;
 use crate::buffer::BufferSettings;
+use crate::control::Control;
 use crate::error::Error;
 use crate::frame::{GoOn, InputInfo};
 use crate::input::Origin;
@@ -34,6 +35,7 @@ pub(super) fn open<'a>(
     _: &Resume,
     _: &[Origin<'_>],
     _: &Sink<'a>,
+    _: &Arc<Control>,
 ) -> Result<Found<'a>, Error> {
     unreachable!("refused when the pipeline was built")
 }

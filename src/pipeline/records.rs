@@ -162,7 +162,7 @@ impl<T: Send + 'static> Values<T> {
         check_origins(&origins)?;
         let outputs = Outputs::open(&settings, Sink::discard())?;
         let (mut stages, mut framer) =
-            Stages::open(&settings, &stop, origins, outputs, work.clone())?;
+            Stages::open(&settings, stop.enroll(), origins, outputs, work.clone())?;
         stages.begin(&settings, &mut framer)?;
         let size = Arc::new(settings.chunk_size());
         let work = Arc::clone(&stages.work);

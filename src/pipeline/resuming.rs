@@ -8,6 +8,7 @@ use super::messages::output_error;
 use super::settings::Settings;
 use super::stages::Outputs;
 use crate::checksum::Digest;
+use crate::control::Control;
 use crate::error::{BoxError, Error, ErrorKind, escaped};
 use crate::format::Format;
 use crate::frame::GoOn;
@@ -16,7 +17,7 @@ use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
 use crate::output::keeper::Keeper;
 use crate::output::pack::Compress;
 use crate::output::part::{Part, part_name};
-use crate::output::store::Store;
+use crate::output::store::{Store, checkpoint_name};
 use crate::output::target::{Place, Target, find};
 use crate::output::{Fault, OutputError, Sink};
 use crate::resume::Resume;
@@ -56,6 +57,7 @@ pub(super) fn open<'a>(
     resume: &Resume,
     origins: &[Origin<'_>],
     sink: &Sink<'a>,
+    control: &Arc<Control>,
 ) -> Result<Found<'a>, Error> {
     let inputs = input_paths(origins)?;
     let path = sink.path().ok_or_else(|| {
@@ -75,6 +77,7 @@ pub(super) fn open<'a>(
         files,
         settings: settings_now,
         every: resume.every,
+        control: Arc::clone(control),
     };
     opening.open(settings, resume.restart)
 }
@@ -188,6 +191,12 @@ impl Resuming {
         self.path.with_file_name(part_name(name))
     }
 
+    /// What holds the state of the run.
+    pub fn checkpoint_path(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default();
+        self.path.with_file_name(checkpoint_name(name))
+    }
+
     /// The settings that go into each checkpoint.
     pub fn settings(&self) -> &[(String, String)] {
         &self.settings
@@ -256,6 +265,7 @@ fn check_inputs(
     settings: &Settings,
     from: &Checkpoint,
     output: Option<&Place>,
+    control: &Control,
 ) -> Result<(), Error> {
     for input in &from.inputs {
         let path = Path::new(&input.path);
@@ -276,8 +286,11 @@ fn check_inputs(
         }
         match (now, input.identity) {
             (now, then) if now.map(|now| now.length) == then.map(|then| then.length) => {
-                let sum = sum(settings, path, input.summed.bytes);
-                let sum = sum.map_err(|error| failed("cannot be read", error.into()))?;
+                let sum = sum(settings, path, input.summed.bytes, &control.waker);
+                let sum = sum.map_err(|error| match error {
+                    InputError::Stopped => Error::stopped(),
+                    error => failed("cannot be read", error.into()),
+                })?;
                 if sum != input.summed {
                     return refuse("what was read of it has changed");
                 }
@@ -293,11 +306,11 @@ fn check_inputs(
 }
 
 /// The checksum of an input's first bytes, as many as there are of them.
-fn sum(settings: &Settings, path: &Path, length: u64) -> Result<Summed, InputError> {
+fn sum(settings: &Settings, path: &Path, length: u64, waker: &Waker) -> Result<Summed, InputError> {
     let recycler = Arc::new(Recycler::new(2, settings.block()));
     let options = settings.frame_options(false).open;
     let origin = Origin::Path(path.to_owned());
-    let mut input = Input::open(origin, &options, &recycler, &Waker::default())?;
+    let mut input = Input::open(origin, &options, &recycler, waker)?;
     let mut digest = Digest::default();
     input.go_to(length, Some(&mut digest))?;
     Ok(Summed {

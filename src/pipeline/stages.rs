@@ -10,11 +10,11 @@ use super::reading;
 use super::resuming::{self, Resumed};
 use super::settings::Settings;
 use crate::buffer::BufferSettings;
-use crate::control::{Control, StopHandle};
+use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::frame::Framer;
 #[cfg(unix)]
-use crate::input::{GuardedTemporary, guard_temporary};
+use crate::input::{GuardedLeft, GuardedTemporary, guard_left, guard_temporary};
 use crate::input::{Origin, Recycler};
 use crate::output::checkpoint::Checkpoint;
 use crate::output::pack::Compress;
@@ -34,18 +34,20 @@ pub(super) struct Stages<'a, P: Process> {
     /// Where the process has to die over a mapped input, the output's temporary file goes.
     #[cfg(unix)]
     _temporary: Option<GuardedTemporary>,
+    /// And what a later run can go on from is named.
+    #[cfg(unix)]
+    _left: Option<GuardedLeft>,
 }
 
 impl<'a, P: Process + Clone> Stages<'a, P> {
     /// Opens inputs and output; nothing is read.
     pub fn open(
         settings: &Settings,
-        stop: &StopHandle,
+        control: Arc<Control>,
         origins: Vec<Origin<'a>>,
         outputs: Outputs<'a>,
         process: P,
     ) -> Result<(Stages<'a, P>, Framer<'a>), Error> {
-        let control = stop.enroll();
         let Outputs {
             output,
             compress,
@@ -59,6 +61,13 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         #[cfg(unix)]
         let temporary = match output.temporary() {
             Some(path) if settings.memory_map => guard_temporary(&path),
+            _ => None,
+        };
+        #[cfg(unix)]
+        let left = match &resumed {
+            Some(Resumed { resuming, .. }) if settings.memory_map => {
+                guard_left(&resuming.part_path(), &resuming.checkpoint_path())
+            }
             _ => None,
         };
         let recycler = Arc::new(Recycler::new(
@@ -121,6 +130,8 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
             buffers,
             #[cfg(unix)]
             _temporary: temporary,
+            #[cfg(unix)]
+            _left: left,
         };
         Ok((stages, framer))
     }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::failure::{Ended, Held, RecordFailure, RecordPlace, Unclosed, panicked, sort_out};
+use super::failure::{
+    Ended, Held, RecordFailure, RecordPlace, Unclosed, length_of_text, panicked, sort_out,
+};
 use super::so_far::{Part, SoFar};
 use super::worker::{Work, count_lines};
 use crate::buffer::Mark;
@@ -326,6 +328,7 @@ impl<P: Process> Attempt<'_, P> {
             records,
             attempts,
             kind,
+            text: length_of_text(&error),
             error: Held(error),
             written: self.so_far.output.len(),
             rejected: 0,

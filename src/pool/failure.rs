@@ -1,6 +1,10 @@
 //! Why records, and chunks, fail.
 
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::error::{BoxError, FailureKind, Fault, drop_quietly, panic_text};
+use crate::escape::shorten;
 use crate::frame::TooLong;
 use crate::output::OutputError;
 use crate::text::Unencodable;
@@ -68,6 +72,40 @@ pub(crate) struct RecordFailure {
     pub written: u64,
     /// Where its bytes end in those that the chunk sets aside.
     pub rejected: usize,
+    /// How long the error's text is, in bytes.
+    pub text: usize,
+}
+
+/// A failing record is charged so much for its place and what is around an error's text.
+const FAILURE_SIZE: usize = 256;
+
+impl RecordFailure {
+    /// Memory that it holds: an error is about as large as what it says.
+    pub fn held(&self) -> usize {
+        self.text.saturating_add(FAILURE_SIZE)
+    }
+}
+
+/// How long the text of an error is. Its `Display` is the user's, and may panic.
+pub(super) fn length_of_text(error: &BoxError) -> usize {
+    let mut length = Length(0);
+    let said = catch_unwind(AssertUnwindSafe(|| {
+        let _ = write!(length, "{error}");
+    }));
+    if let Err(payload) = said {
+        drop_quietly(payload);
+    }
+    length.0
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl Write for Length {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
 }
 
 /// An error of the process, whose `drop` may panic.
@@ -130,7 +168,9 @@ pub(super) fn sort_out(error: BoxError) -> (FailureKind, BoxError) {
 
 /// A caught panic as an error.
 pub(crate) fn panicked(payload: Box<dyn std::any::Any + Send>) -> BoxError {
-    Box::new(Panicked(panic_text(payload)))
+    let mut text = panic_text(payload);
+    shorten(&mut text);
+    Box::new(Panicked(text))
 }
 
 /// The input ended inside quotes.

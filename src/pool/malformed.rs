@@ -14,8 +14,9 @@ impl<P: Process> Attempt<'_, P> {
         let mut parts = Vec::new();
         let mut rest = part;
         if malformed.peek().is_some() {
-            let spans = whole.spans().take_while(|span| span.start < rest.range.end);
-            for (span, index) in spans.zip(0..).collect::<Vec<_>>() {
+            let end = rest.range.end;
+            let spans = whole.spans().take_while(|span| span.start < end);
+            for (span, index) in spans.zip(0..) {
                 let Some(bad) = malformed.next_if(|bad| at(bad.at) < span.end) else {
                     continue;
                 };

@@ -37,7 +37,7 @@ impl<X> Pending<X> {
     /// Memory that the chunk holds.
     pub fn held(&self) -> usize {
         let begun = self.begun.as_ref();
-        self.framed.bytes.len() + begun.map_or(0, |begun| begun.so_far.held())
+        self.framed.held() + begun.map_or(0, |begun| begun.so_far.held())
     }
 
     /// When to go on with it, if not at once.
@@ -111,13 +111,12 @@ impl SoFar {
     }
 
     fn held(&self) -> usize {
-        let failures = self.failures.len() + self.retried.len();
-        self.output.held() + self.rejected.len() + failures.saturating_mul(FAILURE_SIZE)
+        let failures = self.failures.iter().chain(&self.retried);
+        let failures: usize = failures.map(RecordFailure::held).sum();
+        let left = self.left.capacity() * size_of::<Part>();
+        self.output.held() + self.rejected.capacity() + left + failures
     }
 }
-
-/// A failing record is charged so much: its place, and an error of usual size.
-pub(super) const FAILURE_SIZE: usize = 256;
 
 /// A run of records of a chunk that the process is called for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::attempt::Attempt;
 use super::failure::{Ended, Held, RecordFailure, panicked};
 use super::policy::Policy;
 use super::runs::FailingRuns;
-use super::so_far::{Begun, FAILURE_SIZE, Pending, SoFar};
+use super::so_far::{Begun, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::{Digest, crc};
 use crate::control::Control;
@@ -89,8 +89,9 @@ pub(crate) struct Sums {
 impl Done {
     /// What the result holds until it is written.
     pub fn held(&self) -> usize {
-        let failures = self.failures.len() + self.retried.len();
-        self.output.held() + self.rejected.capacity() + failures.saturating_mul(FAILURE_SIZE)
+        let failures = self.failures.iter().chain(&self.retried);
+        let failures: usize = failures.map(RecordFailure::held).sum();
+        self.output.held() + self.rejected.capacity() + self.place.held() + failures
     }
 }
 
@@ -195,7 +196,10 @@ impl<P: Process> Work<P> {
         mut ended: Option<Ended>,
         worker: usize,
     ) -> Done {
-        if let Err(error) = so_far.output.close() {
+        let closed = so_far.output.close();
+        // What could not be spilled is gone: such output is neither summed nor written.
+        let is_whole = closed.is_ok();
+        if let Err(error) = closed {
             ended = Some(Ended::Spill(self.buffers.spill_error(error)));
         }
         let bytes = framed.own_bytes();
@@ -213,7 +217,7 @@ impl<P: Process> Work<P> {
                 0 => input,
                 _ => crc(&framed.bytes),
             };
-            let output = so_far.output.sum(whole);
+            let output = is_whole.then(|| so_far.output.sum(whole)).flatten();
             Sums { input, output }
         });
         Done {

@@ -34,6 +34,23 @@ fn a1_a_file_cut_short_is_an_error_and_nothing_is_published() {
 }
 
 #[test]
+fn a1_what_can_be_gone_on_from_is_named() {
+    let env = TestEnv::new();
+    for options in WAYS {
+        let options = format!("{options} --resume");
+        let change = "sleep 0.1; truncate -s 5000 in";
+        let ran = run_while(&env, &options, "-o out", change);
+        ran.status(1).err_has("inorder: in: input shrank");
+        ran.err_lacks("no output file");
+        let mapped = ran.err.contains("while it was read;");
+        let named = "; out.part and out.checkpoint keep what is done, to be gone on from";
+        assert!(!mapped || ran.err.contains(named), "{ran}");
+        env.run("cp data/flights-sample.csv in; ls out.part out.checkpoint; rm out.*")
+            .status(0);
+    }
+}
+
+#[test]
 fn a1_standard_output_gets_no_byte_that_was_not_in_the_file() {
     let env = TestEnv::new();
     let whole = env.read("data/flights-sample.csv");

@@ -554,7 +554,11 @@ fn map_exec_and_packed_inputs_are_gone_on_with() {
         .err_has("environment was");
     env.run("rm out.*").quiet();
     // What the work is may not change.
-    env.run("timeout -s KILL 0.05 inorder exec --chunk-size 1k in.csv -o out --resume -- sh -c 'sleep 0.02; cat'");
+    env.run(
+        "inorder exec --chunk-size 1k in.csv -o out --resume -- sh -c 'sleep 0.02; cat' &
+         until [ -e out.checkpoint ]; do sleep 0.01; done
+         kill -KILL $!; wait",
+    );
     for (change, named) in [
         (
             "--chunk-size 1k in.csv -o out --resume -- cat",

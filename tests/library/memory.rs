@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use inorder::{Builder, Pipeline, Sink, Source, Summary};
+use inorder::{Builder, Encoding, OnError, Pipeline, Sink, Source, Summary};
 
 use crate::support::Watchdog;
 
@@ -174,5 +174,57 @@ fn a_record_bigger_than_the_budget_goes_through() {
             )
             .unwrap();
         assert!(out == input);
+    }
+}
+
+/// What is said of failing records counts too, be it told later or thrown away.
+#[test]
+fn texts_of_errors_are_in_flight() {
+    const TEXT: usize = 4000;
+    let input = b"bad\n".repeat(1000);
+    for sequential in [true, false] {
+        let builder = Pipeline::builder().threads(2).sequential(sequential);
+        let pipeline = builder.on_error(OnError::Skip).chunk_size(1 << 20).build();
+        let summary = pipeline
+            .unwrap()
+            .run_each(Source::bytes(&input), Sink::discard(), |_, _| {
+                Err("x".repeat(TEXT))
+            })
+            .unwrap();
+        assert_eq!(summary.skipped, 1000);
+        assert!(summary.peak_in_flight >= 1000 * TEXT as u64);
+    }
+}
+
+/// So do the places of bytes that mean nothing.
+#[test]
+fn places_of_malformed_bytes_are_in_flight() {
+    const MALFORMED: usize = 100_000;
+    let mut input = vec![0xFF; MALFORMED];
+    input.extend_from_slice(b"\ngood\n");
+    for sequential in [true, false] {
+        let builder = Pipeline::builder().threads(2).sequential(sequential);
+        let builder = builder.on_error(OnError::Skip).chunk_size(1 << 20);
+        let pipeline = builder
+            .encoding(Encoding::for_label("utf-8").unwrap())
+            .build();
+        let mut out = Vec::new();
+        let summary = pipeline
+            .unwrap()
+            .run_each(
+                Source::bytes(&input),
+                Sink::writer(&mut out),
+                |record, out| {
+                    out.keep(record);
+                },
+            )
+            .unwrap();
+        assert_eq!((summary.skipped, &*out), (1, &b"good\n"[..]));
+        let least = MALFORMED * (3 + 32);
+        assert!(
+            summary.peak_in_flight >= least as u64,
+            "{}",
+            summary.peak_in_flight
+        );
     }
 }

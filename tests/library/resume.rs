@@ -327,3 +327,32 @@ fn no_input_at_all_gives_an_empty_output() {
     assert_eq!(summary.unwrap().records, 0);
     assert_eq!(place.names(), ["in", "out"]);
 }
+
+/// What an earlier run left is compared with what is there; that can take long, and a stop ends it.
+#[test]
+fn a_stop_ends_the_comparison_with_what_is_there() {
+    let input = input(500);
+    for (changed, at) in [("in", 20), ("out.part", 0)] {
+        let place = Place::new(&input);
+        let resume = Resume::new("upper").every(Duration::ZERO);
+        let builder = || builder(&place, 1, 64).resume(resume.clone());
+        run(&place, builder(), &AtomicU64::new(300)).unwrap_err();
+        let mut bytes = std::fs::read(place.path(changed)).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(place.path(changed), &bytes).unwrap();
+        let left = place.names();
+        // It sees that only when it has read all.
+        let error = run(&place, builder(), &AtomicU64::new(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        let pipeline = builder().build().unwrap();
+        pipeline.stop_handle().drain();
+        let source = Source::file(place.path("in"));
+        let sink = Sink::file(place.path("out"));
+        let stopped = pipeline.run_each(source, sink, |record, out| out.keep(record));
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Stopped, "{changed}");
+        bytes[at] ^= 1;
+        std::fs::write(place.path(changed), &bytes).unwrap();
+        assert_eq!(place.names(), left);
+        run(&place, builder(), &AtomicU64::new(0)).unwrap();
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use inorder::{Buffer, OnError, Pipeline, Record, Sink, Source};
+use inorder::{Buffer, ErrorKind, OnError, Pipeline, Record, Sink, Source};
 
 use crate::support::{WarmUp, Watchdog, quiet_panics};
 
@@ -117,5 +117,53 @@ fn spilled_output_comes_back_in_its_place() {
             let out = run(sequential, chunk_size, to_file);
             assert!(out == expected, "chunks of {chunk_size}");
         }
+    }
+}
+
+/// Where output can't be spilled the run fails with that, whatever the chunk has kept.
+#[cfg(unix)]
+#[test]
+fn a_failed_spill_is_told() {
+    quiet_panics();
+    let watchdog = Watchdog::new();
+    for (sequential, resumable) in [(true, true), (false, true), (true, false), (false, false)] {
+        watchdog.feed();
+        let warm_up = WarmUp::default();
+        let folder = tempfile::tempdir().unwrap();
+        let (there, away) = (folder.path().join("there"), folder.path().join("away"));
+        std::fs::create_dir(&there).unwrap();
+        let from = folder.path().join("in");
+        std::fs::write(&from, [&b"few\n"[..], &[b'k'; 9000], b"\nmuch\n"].concat()).unwrap();
+        let mut builder = Pipeline::builder()
+            .threads(2)
+            .memory(BUDGET)
+            .chunk_size(1 << 20)
+            .sequential(sequential);
+        if resumable {
+            builder = builder.resume(inorder::Resume::new("spill"));
+        }
+        let pipeline = builder.build().unwrap();
+        let sink = Sink::file(there.join("out"));
+        let error = pipeline
+            .run_each(Source::file(&from), sink, |record, out| {
+                warm_up.once();
+                match record.bytes() {
+                    b"few" => out.line(b"bytes of its own, before a slice of the input"),
+                    b"much" => {
+                        // The folder's name is where a file without one would be made.
+                        std::fs::rename(&there, &away)?;
+                        out.line(&vec![b'm'; 5 * BUDGET]);
+                    }
+                    _ => out.keep(record),
+                }
+                Ok::<_, std::io::Error>(())
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Output, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("cannot keep output in a temporary file"),
+            "{text}"
+        );
     }
 }

@@ -48,6 +48,8 @@ pub enum Way {
     Lose,
     /// It is put back, due so much later.
     PutBack(u64),
+    /// As `Fill`, when all other attempts are done.
+    FillLast,
 }
 
 /// Who stops the run, and where.
@@ -77,6 +79,12 @@ impl Plan {
             stop: None,
             late_writer: false,
         }
+    }
+
+    /// Whether somebody waits for attempts to be done.
+    fn counts_done(&self) -> bool {
+        let mut attempts = self.chunks.iter().flatten();
+        self.late_writer || attempts.any(|attempt| attempt.way == Way::FillLast)
     }
 
     /// Runs the plan once and checks it.
@@ -114,7 +122,7 @@ impl Attempt {
     fn settled(&self) -> usize {
         match self.way {
             Way::Lose | Way::PutBack(_) => self.bytes,
-            Way::Fill | Way::Twice | Way::Late => self.filled,
+            Way::Fill | Way::Twice | Way::Late | Way::FillLast => self.filled,
         }
     }
 }
@@ -165,6 +173,10 @@ impl Run {
                 (Way::PutBack(_), Some(next)) => next.bytes,
                 _ => attempt.settled(),
             };
+            if attempt.way == Way::FillLast {
+                let all: usize = self.plan.chunks.iter().map(Vec::len).sum();
+                self.queue.wait_until_done(all - 1);
+            }
             self.ledger().before(attempt.bytes, charge);
             self.ledger().end();
             match attempt.way {
@@ -175,7 +187,9 @@ impl Run {
                     assert!(!late, "only the attempt under way may fill the slot");
                 }
                 Way::Lose => drop(claim),
-                Way::Fill | Way::Late => assert!(claim.fill(result, attempt.filled)),
+                Way::Fill | Way::Late | Way::FillLast => {
+                    assert!(claim.fill(result, attempt.filled))
+                }
                 Way::Twice => {
                     assert!(self.order.fill(ticket, result, attempt.filled));
                     assert!(!claim.fill(result, attempt.filled + 1));
@@ -183,7 +197,7 @@ impl Run {
             }
             self.ledger().after(attempt.bytes, charge);
             self.hand_over();
-            if self.plan.late_writer {
+            if self.plan.counts_done() {
                 self.queue.done();
             }
         }

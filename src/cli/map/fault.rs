@@ -4,6 +4,8 @@ use std::fmt;
 
 use inorder::{BoxError, FailureKind};
 
+use crate::cli::escape::shorten;
+
 /// What is wrong with a record, or with what the filter makes of it.
 #[derive(Debug)]
 pub enum Fault {
@@ -25,13 +27,14 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// As an error of the library, of the kind that stands in the rows of rejects.
-    pub fn told(self) -> BoxError {
-        let kind = match &self {
-            Fault::Parse(_) => FailureKind::Parse,
-            Fault::Filter(_) => FailureKind::Filter,
-            Fault::Columns(_) => FailureKind::Columns,
+    /// As an error of the library, of the kind that stands in the rows of rejects. Its text may have been as long as the record.
+    pub fn told(mut self) -> BoxError {
+        let (kind, text) = match &mut self {
+            Fault::Parse(text) => (FailureKind::Parse, text),
+            Fault::Filter(text) => (FailureKind::Filter, text),
+            Fault::Columns(text) => (FailureKind::Columns, text),
         };
+        shorten(text);
         inorder::Fault::new(kind, self).into()
     }
 }

@@ -12,6 +12,7 @@ use super::columns::{ChunkColumns, Columns, write};
 use super::fault::Fault;
 use super::filter::{Filter, context};
 use super::functions::{Surroundings, Values};
+use super::kept::Kept;
 use super::layout::Layout;
 use super::rows::Rows;
 use super::same::unchanged;
@@ -48,12 +49,20 @@ impl Map<'_> {
     }
 }
 
-impl Process for Map<'_> {
+/// What a worker keeps from one call to the next.
+#[derive(Default)]
+pub struct State {
     /// What text is made in.
-    type State = Vec<u8>;
+    text: Vec<u8>,
+    /// Of the chunk in which a record has failed.
+    kept: Option<Kept>,
+}
 
-    fn start(&self) -> Result<Vec<u8>, BoxError> {
-        Ok(Vec::new())
+impl Process for Map<'_> {
+    type State = State;
+
+    fn start(&self) -> Result<State, BoxError> {
+        Ok(State::default())
     }
 
     fn header(&self, header: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
@@ -64,17 +73,19 @@ impl Process for Map<'_> {
         Ok(())
     }
 
-    fn record(&self, _: &mut Vec<u8>, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+    fn record(&self, _: &mut State, _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
         Err("records are worked on by the chunk".into())
     }
 
     fn chunk(
         &self,
-        text: &mut Vec<u8>,
+        state: &mut State,
         chunk: &Chunk<'_>,
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
-        let rows = Rows::new(chunk.header(), self.strings);
+        let kept = state.kept.take().filter(|kept| kept.has(chunk));
+        let kept = kept.unwrap_or_else(|| Kept::of(chunk, self.strings));
+        let rows = &kept.rows;
         let surroundings = Surroundings {
             lut: self.filter.lut(),
             env: &self.variables.env,
@@ -84,15 +95,19 @@ impl Process for Map<'_> {
         let columns = self.columns.as_ref();
         let mut work = ChunkWork {
             map: self,
-            slab: Bytes::copy_from_slice(chunk.bytes()),
+            slab: &kept.slab,
             value: Val::Null,
-            start: chunk.offset(),
+            start: kept.start,
             context: context(&surroundings, &self.variables.values),
-            columns: columns.map(|columns| columns.for_chunk(self.input_layout(&rows), out)),
+            columns: columns.map(|columns| columns.for_chunk(self.input_layout(rows), out)),
             rows,
-            text,
+            text: &mut state.text,
         };
-        chunk.try_each(out, |record, out| work.record(chunk, record, out))
+        let worked = chunk.try_each(out, |record, out| work.record(chunk, record, out));
+        if let Err(ChunkError::Record(..)) = worked {
+            state.kept = Some(kept);
+        }
+        worked
     }
 
     fn commit(&self, run: &mut RunState, chunk: &Committed<'_>) -> Commit {
@@ -113,14 +128,14 @@ impl Process for Map<'_> {
 /// The work on one chunk.
 struct ChunkWork<'c, 'p> {
     map: &'c Map<'p>,
-    /// The chunk's bytes, of which strings are slices.
-    slab: Bytes,
+    /// Bytes that the chunk is among, of which strings are slices.
+    slab: &'c Bytes,
     /// The record at work. What the filter has not kept of the one before is used again.
     value: Val,
-    /// Where the chunk begins in its input.
+    /// Where the slab begins in its input.
     start: u64,
     context: Ctx<'c, Values>,
-    rows: Rows,
+    rows: &'c Rows,
     columns: Option<ChunkColumns>,
     text: &'c mut Vec<u8>,
 }
@@ -174,7 +189,7 @@ impl ChunkWork<'_, '_> {
 
     fn read(&mut self, record: &Record<'_>) -> Result<(), Fault> {
         let place = self.place(record);
-        let (value, slab) = (&mut self.value, &self.slab);
+        let (value, slab) = (&mut self.value, self.slab);
         match self.map.from {
             FormatArg::Ndjson => json::read(value, slab, place),
             FormatArg::Csv | FormatArg::Tsv => self.rows.read(value, record, slab, place.start),

@@ -3,7 +3,7 @@
 //! Only the program installs it. Everything that the handler reads is in fixed tables of atomics, and everything
 //! it does is safe in a signal handler: no lock, no allocation.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,12 +19,17 @@ const WINDOWS: usize = 1024;
 const GROUPS: usize = 1024;
 /// Longest name of a temporary file.
 const NAME: usize = 4096;
+/// Longest text about what is left: two names.
+const TEXT: usize = 4 * NAME;
 
 static WINDOW_TABLE: [Place; WINDOWS] = [const { Place::new() }; WINDOWS];
 static GROUP_TABLE: [AtomicI32; GROUPS] = [const { AtomicI32::new(0) }; GROUPS];
-/// Ends with a zero byte; empty: no temporary file.
-static TEMPORARY: [AtomicU8; NAME] = [const { AtomicU8::new(0) }; NAME];
-static TEMPORARY_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Empty: no temporary file.
+static TEMPORARY: Text<NAME> = Text::new();
+/// What is said of the output's files. Empty: nothing is left.
+static LEFT: Text<TEXT> = Text::new();
+/// What is said where nothing is left.
+const NOTHING_LEFT: &[u8] = b"no output file was made or changed\n";
 /// What was to be done for SIGBUS before. Set: the guard is installed.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static DYING: AtomicBool = AtomicBool::new(false);
@@ -48,6 +53,49 @@ impl Place {
     }
 }
 
+/// A text with one owner at a time, ended by a zero byte.
+struct Text<const N: usize> {
+    bytes: [AtomicU8; N],
+    taken: AtomicBool,
+}
+
+impl<const N: usize> Text<N> {
+    const fn new() -> Text<N> {
+        Text {
+            bytes: [const { AtomicU8::new(0) }; N],
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// `false`: it has an owner, or can't hold so much.
+    fn set(&self, text: &CStr) -> bool {
+        let text = text.to_bytes_with_nul();
+        if text.len() > N || self.taken.swap(true, Ordering::SeqCst) {
+            return false;
+        }
+        // The first byte comes last: the handler sees a whole text or none.
+        for (to, from) in self.bytes.iter().zip(text).rev() {
+            to.store(*from, Ordering::SeqCst);
+        }
+        true
+    }
+
+    fn clear(&self) {
+        self.bytes[0].store(0, Ordering::SeqCst);
+        self.taken.store(false, Ordering::SeqCst);
+    }
+
+    /// How long it is; 0: there is none.
+    fn len(&self) -> usize {
+        let ends = |byte: &AtomicU8| byte.load(Ordering::SeqCst) == 0;
+        self.bytes.iter().position(ends).unwrap_or(0)
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        self.bytes.as_ptr().cast()
+    }
+}
+
 /// What is to be said when a window of a file can't be read.
 pub(super) struct Notice {
     regular: Regular,
@@ -59,7 +107,7 @@ impl Notice {
     pub fn new(name: &Path, regular: Regular) -> Notice {
         let shown = crate::error::escaped(name);
         let text = |what| {
-            format!("inorder: {shown}: {what}; no output file was made or changed\n")
+            format!("inorder: {shown}: {what}; ")
                 .into_bytes()
                 .into_boxed_slice()
         };
@@ -141,15 +189,8 @@ pub fn guard_mapped_reads() {
 /// Has the handler remove the temporary file of an output, as long as the value lives. One at a time: `None` for a second.
 pub(crate) fn guard_temporary(path: &Path) -> Option<GuardedTemporary> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
-    let name = name.as_bytes_with_nul();
-    if name.len() > NAME || TEMPORARY_TAKEN.swap(true, Ordering::SeqCst) {
-        return None;
-    }
-    // The first byte comes last: the handler sees a whole name or none.
-    for (to, from) in TEMPORARY.iter().zip(name).rev() {
-        to.store(*from, Ordering::SeqCst);
-    }
-    Some(GuardedTemporary(()))
+    // A guard that is made and dropped would clear the first one's.
+    TEMPORARY.set(&name).then(|| GuardedTemporary(()))
 }
 
 /// See [`guard_temporary`].
@@ -157,8 +198,26 @@ pub(crate) struct GuardedTemporary(());
 
 impl Drop for GuardedTemporary {
     fn drop(&mut self) {
-        TEMPORARY[0].store(0, Ordering::SeqCst);
-        TEMPORARY_TAKEN.store(false, Ordering::SeqCst);
+        TEMPORARY.clear();
+    }
+}
+
+/// Has the handler name these files, which it leaves for a later run, as long as the value lives. One at a time: `None` for a second.
+pub(crate) fn guard_left(part: &Path, checkpoint: &Path) -> Option<GuardedLeft> {
+    let [part, checkpoint] = [part, checkpoint].map(crate::error::escaped);
+    let text = format!(
+        "{part} and {checkpoint} keep what is done, to be gone on from with the input as it was\n"
+    );
+    let text = CString::new(text).ok()?;
+    LEFT.set(&text).then(|| GuardedLeft(()))
+}
+
+/// See [`guard_left`].
+pub(crate) struct GuardedLeft(());
+
+impl Drop for GuardedLeft {
+    fn drop(&mut self) {
+        LEFT.clear();
     }
 }
 
@@ -248,8 +307,8 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
 /// Says why, cleans up, exits.
 fn die(notice: &Notice) -> ! {
     // SAFETY: all of these may be called in a handler. Another thread that faults meanwhile waits for the exit. The
-    // structure for fstat is plain data, the texts are alive, and a name is written whole, with its zero byte,
-    // before its first byte, by one owner at a time.
+    // structure for fstat is plain data, the texts are alive, and a `Text` is written whole, with its zero
+    // byte, before its first byte, by one owner at a time.
     unsafe {
         while DYING.swap(true, Ordering::SeqCst) {
             libc::pause();
@@ -266,7 +325,12 @@ fn die(notice: &Notice) -> ! {
             &notice.shrank
         };
         libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
-        if TEMPORARY[0].load(Ordering::SeqCst) != 0 {
+        let (left, len) = match LEFT.len() {
+            0 => (NOTHING_LEFT.as_ptr(), NOTHING_LEFT.len()),
+            len => (LEFT.as_ptr(), len),
+        };
+        libc::write(libc::STDERR_FILENO, left.cast(), len);
+        if TEMPORARY.len() > 0 {
             libc::unlink(TEMPORARY.as_ptr().cast());
         }
         kill_groups();

@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Found, Resumed, Resuming, cannot, check_inputs, encode, end, place_of, refused};
+use crate::control::Control;
 use crate::error::{Error, escaped};
 use crate::output::checkpoint::{
     Checkpoint, FileState, OutputState, Place as InputPlace, RejectsState, State,
@@ -29,6 +31,8 @@ pub(super) struct Opening {
     pub files: Files,
     pub settings: Vec<(String, String)>,
     pub every: Duration,
+    /// A stop ends the reading of what is there too.
+    pub control: Arc<Control>,
 }
 
 /// The places of the output and of the rejects.
@@ -119,7 +123,7 @@ impl Opening {
                 self.check_settings(&from)?;
                 let output = &self.files.output;
                 let published = (from.state == State::Publishing).then_some(output);
-                check_inputs(settings, &from, published)?;
+                check_inputs(settings, &from, published, &self.control)?;
                 if let Some(rejects) = &from.rejects {
                     self.files.rejects = Some(self.rejects_of(rejects)?);
                 }
@@ -265,7 +269,10 @@ impl Opening {
 
     fn take_up(&self, place: &Place, part: Option<Part>, state: &FileState) -> Result<Part, Error> {
         let taken = match part {
-            Some(mut part) => part.take_up(state).map(|()| part),
+            Some(mut part) => {
+                let taken = part.take_up(state, &|| self.control.was_told_to_stop());
+                taken.map(|()| part)
+            }
             None if state.length == 0 => Part::create(place),
             None => Err(PartError::Missing),
         };
@@ -301,9 +308,13 @@ impl Opening {
         state: &FileState,
     ) -> Result<Option<Part>, Error> {
         let fault = |error| self.part_error(place, error);
+        let is_stopped = || self.control.was_told_to_stop();
         match part {
-            Some(mut part) => part.take_up(state).map(|()| Some(part)).map_err(fault),
-            None if holds(place, state).map_err(|error| fault(error.into()))? => Ok(None),
+            Some(mut part) => {
+                let taken = part.take_up(state, &is_stopped);
+                taken.map(|()| Some(part)).map_err(fault)
+            }
+            None if holds(place, state, &is_stopped).map_err(fault)? => Ok(None),
             None => Err(fault(PartError::Missing)),
         }
     }
@@ -378,6 +389,7 @@ impl Opening {
             .join(crate::output::part::part_name(&place.name));
         match error {
             PartError::Fault(fault) => output_error(fault.of(&path)),
+            PartError::Stopped => Error::stopped(),
             PartError::Busy => refused(&self.path, PartError::Busy.to_string()),
             error => refused(&path, error.to_string()),
         }

@@ -356,3 +356,20 @@ fn deep_recursion_and_long_filters_have_room() {
         .quiet()
         .out("2\n");
 }
+
+/// Nor is a text as long as the record that it speaks of held for each record that fails.
+#[test]
+fn what_is_said_of_a_record_is_cut() {
+    let env = TestEnv::new();
+    let long = format!("{{\"a\":\"{}\"}}\n", "日".repeat(40_000));
+    let keys = format!("{{}}\n{{\"{}\":1}}\n", "日".repeat(40_000));
+    for (arguments, input, record) in [
+        ("--on-error skip 'error(tojson)'", &long, 1),
+        ("--on-error skip --to csv --columns x .", &keys, 2),
+    ] {
+        let ran = map(&env, arguments, input.as_bytes());
+        ran.status(3).err_has(&format!("record {record} ("));
+        let line = ran.err.lines().max_by_key(|line| line.len()).unwrap();
+        assert!((4000..4300).contains(&line.len()), "{}", line.len());
+    }
+}

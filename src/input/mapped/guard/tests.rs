@@ -117,6 +117,24 @@ fn a_shrunk_file_is_told_and_everything_cleaned_up() {
     }));
 }
 
+#[test]
+fn what_is_left_is_named() {
+    if let Some(folder) = child() {
+        guard_mapped_reads();
+        drop(guard_left(Path::new("other"), Path::new("one's")));
+        let _left = guard_left(Path::new("o\nut.part"), Path::new("out.checkpoint")).unwrap();
+        assert!(guard_left(Path::new("another's"), Path::new("files")).is_none());
+        touch(&chunk_of_a_shrunk_file(&folder));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = run("what_is_left_is_named", folder.path());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let expected = "input shrank while it was read; o\\nut.part and out.checkpoint keep what is done, \
+                    to be gone on from with the input as it was\n";
+    assert!(message(&output).ends_with(expected), "{output:?}");
+}
+
 /// Where nobody waits for orphans they stay as zombies.
 fn only_zombies(group: i32) -> bool {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -147,6 +147,34 @@ fn an_answer_too_many_is_found_though_it_comes_late() {
 }
 
 #[test]
+fn what_a_run_with_an_answer_too_many_left_is_not_gone_on_with() {
+    let env = TestEnv::new();
+    env.write("in", numbers(600));
+    let resumed = |script: &str, options: &str| {
+        env.run(&format!(
+            "inorder exec --persistent {options} -N 50 -j 1 in -o out --checkpoint-every 1ms --shell '{script}'"
+        ))
+    };
+    for script in [
+        "test -e ok || f=100; touch ok; while read a; do sleep 0.002; echo $a; test \"$a\" = \"$f\" && echo $a; done; true",
+        // Found in the middle of the run.
+        "test -e ok || f=100; touch ok; while read a; do test $a = 200 && sleep 0.1; echo $a; test \"$a\" = \"$f\" && { sleep 0.02; echo $a; }; done; true",
+    ] {
+        resumed(script, "--resume")
+            .status(1)
+            .err_has("more answers than it got records")
+            .err_lacks("keeps what is done");
+        resumed(script, "--resume")
+            .status(4)
+            .err_has("found that its results may be wrong: it can only be restarted");
+        resumed(script, "--restart").status(0);
+        env.run("cmp in out; rm out ok; ls out.*")
+            .err_lacks("differ")
+            .out("");
+    }
+}
+
+#[test]
 fn the_records_of_a_process_that_dies_are_given_to_another() {
     let env = TestEnv::new();
     env.write("in", numbers(2000));

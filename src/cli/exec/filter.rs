@@ -61,6 +61,8 @@ impl<'p> Filter<'p> {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        // Makes its descriptors while there are some; who needs them says if there are none.
+        let _ = stop.interrupts();
         Filter {
             plan,
             persistent: plan.persistent,

@@ -127,7 +127,9 @@ impl Talk<'_, '_> {
 
     /// Another process, which gets the records from this one on.
     fn start(&mut self, index: u64) -> Result<Result<(), Death>, ChunkError> {
-        match self.filter.session(self.worker, self.chunk)? {
+        // One that has worked for long may die of that, not of the record.
+        let new = self.suspect.is_some();
+        match self.filter.session(self.worker, self.chunk, new)? {
             Ok(session) => self.session = Some(session),
             Err(death) => return Ok(Err(death)),
         }

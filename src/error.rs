@@ -1,12 +1,14 @@
 //! What can go wrong in a run, with the place where it did.
 
 mod fault;
+mod untrusted;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use fault::{FailureKind, Fault};
+pub use untrusted::Untrusted;
 
 use crate::escape;
 use crate::summary::Summary;

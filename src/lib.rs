@@ -67,7 +67,7 @@ pub mod parts;
 
 pub use buffer::{Buffer, RowError};
 pub use control::StopHandle;
-pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position};
+pub use error::{BoxError, Error, ErrorKind, FailureKind, Fault, Position, Untrusted};
 pub use format::Format;
 #[cfg(unix)]
 pub use frame::Interrupts;

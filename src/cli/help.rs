@@ -123,10 +123,10 @@ With --persistent a worker starts the command once and keeps it (--recycle N: fo
 several ahead, and has to answer each with one record of the format --to, at once: python3 -u, jq --unbuffered, sed -u,
 grep --line-buffered, mlr --records-per-batch 1, fflush() in awk, $| = 1 in perl, else stdbuf -oL. With --header both it
 is sent the header first and answers with its header; with in it answers nothing to it. It must print nothing else, not even
-a line at its end: the answers before one too many may be those of other records, and so it fails the run. (What --resume
-kept of such a run is thrown away by --restart.) When a process dies, another gets the records that it has not answered, and
-no others; a record of which a process dies again, alone, has failed. Five such records without one answer between them
-end the run.
+a line at its end: the answers before one too many may be those of other records, and so it fails the run. What
+such a run left for --resume is refused. When a process dies, another gets the records that it has not answered, and no
+others; a record of which a process dies again, alone, has failed. Five such records without one answer between them end
+the run.
   inorder exec --persistent data/flights-sample.csv -- sed -u s/,UA,/,United,/
 
 Environment: INORDER_CHUNK (from 0), INORDER_RECORD (number of the first record in its input, 0 is the header),

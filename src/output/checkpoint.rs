@@ -53,6 +53,8 @@ pub(crate) enum State {
     Running,
     /// All is written and synced; the files get their names.
     Publishing,
+    /// What is written may be wrong: nobody may go on from it.
+    Untrusted,
 }
 
 /// A place in the last input.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use inorder::{
     BoxError, Buffer, Chunk, ChunkError, ErrorKind, Format, OnError, Pipeline, Process, Record,
-    Sink, Source, StopHandle,
+    Sink, Source,
 };
 
 /// Does this with each chunk.
@@ -168,6 +168,7 @@ mod descriptors {
     use std::io::PipeWriter;
     use std::os::fd::{AsFd, BorrowedFd};
 
+    use inorder::StopHandle;
     use rustix::event::{PollFd, PollFlags, poll};
 
     /// Waits for what ends a wait, and nothing else.

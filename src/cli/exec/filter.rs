@@ -61,6 +61,8 @@ impl<'p> Filter<'p> {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        // Makes its descriptors while there are some; who needs them says if there are none.
+        let _ = stop.interrupts();
         Filter {
             plan,
             persistent: plan.persistent,
@@ -114,7 +116,7 @@ impl<'p> Filter<'p> {
         is_stopping: impl Fn() -> bool,
     ) -> Result<(Pass, Child), ChunkError> {
         let environment = || (*environment, ());
-        match self.start_or(environment, || None::<Infallible>, is_stopping)? {
+        match self.start_or(true, environment, || None::<Infallible>, is_stopping)? {
             Entry::Started(pass, (child, ())) => Ok((pass, child)),
             Entry::Instead(none) => match none {},
         }
@@ -123,6 +125,7 @@ impl<'p> Filter<'p> {
     /// The same, unless there is something `instead` of a process first. What `environment` is made with is given back with it.
     pub fn start_or<'e, N, I>(
         &self,
+        new: bool,
         environment: impl Fn() -> (Environment<'e>, N),
         instead: impl Fn() -> Option<I>,
         is_stopping: impl Fn() -> bool,
@@ -132,7 +135,7 @@ impl<'p> Filter<'p> {
             let process = self.plan.command.start(&environment)?;
             Ok((Child::new(process, self.pipe)?, made_with))
         };
-        match self.gate.start(start, instead, is_stopping) {
+        match self.gate.start(new, start, instead, is_stopping) {
             Ok(started) => {
                 if let Some(most) = self.gate.most() {
                     self.note(&self.notes.fewer, || {

@@ -51,16 +51,18 @@ pub enum NoStart {
 
 impl Gate {
     /// Starts a process by `start`. Where the system has no room for it, waits until another has ended, or until there is something
-    /// `instead` of it (see [`look_again`](Gate::look_again)), which is asked for first.
+    /// `instead` of it (see [`look_again`](Gate::look_again)), which is asked for first unless it is to be a
+    /// `new` one and there is room.
     pub fn start<C, I>(
         &self,
+        new: bool,
         start: impl Fn() -> io::Result<C>,
         instead: impl Fn() -> Option<I>,
         is_stopping: impl Fn() -> bool,
     ) -> Result<Entry<C, I>, NoStart> {
         let mut tries = 0;
         loop {
-            let pass = match self.enter(&instead, &is_stopping)? {
+            let pass = match self.enter(new, &instead, &is_stopping)? {
                 Entry::Started(pass, ()) => pass,
                 Entry::Instead(other) => return Ok(Entry::Instead(other)),
             };
@@ -84,16 +86,20 @@ impl Gate {
 
     fn enter<I>(
         &self,
+        new: bool,
         instead: impl Fn() -> Option<I>,
         is_stopping: impl Fn() -> bool,
     ) -> Result<Entry<(), I>, NoStart> {
         let mut counts = self.0.counts();
         loop {
             // Under the lock (where no pass may be dropped), so that `look_again` can't come between this look and the wait.
-            if let Some(other) = instead() {
+            let has_room = counts.most.is_none_or(|most| counts.running < most);
+            if !(new && has_room)
+                && let Some(other) = instead()
+            {
                 return Ok(Entry::Instead(other));
             }
-            if counts.most.is_none_or(|most| counts.running < most) {
+            if has_room {
                 break;
             }
             if is_stopping() {
@@ -174,7 +180,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let entry = gate.start(start, || None::<()>, || false).unwrap();
+                        let entry = gate.start(true, start, || None::<()>, || false).unwrap();
                         let Entry::Started(pass, ()) = entry else {
                             panic!("there is nothing instead");
                         };
@@ -198,7 +204,7 @@ mod tests {
             tried.fetch_add(1, Ordering::SeqCst);
             Err(refused())
         };
-        let Err(NoStart::Failed(error)) = gate.start(start, || None::<()>, || false) else {
+        let Err(NoStart::Failed(error)) = gate.start(true, start, || None::<()>, || false) else {
             panic!("it started");
         };
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
@@ -209,12 +215,13 @@ mod tests {
     fn who_waits_takes_what_comes_instead() {
         let (gate, idle) = (Gate::default(), Mutex::new(None));
         let none = || None::<u8>;
-        let Ok(Entry::Started(_pass, ())) = gate.start(|| Ok(()), none, || false) else {
+        let Ok(Entry::Started(_pass, ())) = gate.start(true, || Ok(()), none, || false) else {
             panic!("there is room for one");
         };
         let take = || idle.lock().unwrap().take();
         thread::scope(|scope| {
-            let waits = scope.spawn(|| gate.start(|| Err::<(), _>(refused()), take, || false));
+            let waits =
+                scope.spawn(|| gate.start(false, || Err::<(), _>(refused()), take, || false));
             while gate.most().is_none() {
                 thread::yield_now();
             }
@@ -229,7 +236,7 @@ mod tests {
         let gate = Gate::default();
         let start = || -> io::Result<()> { Err(io::ErrorKind::NotFound.into()) };
         assert!(matches!(
-            gate.start(start, || None::<()>, || false),
+            gate.start(true, start, || None::<()>, || false),
             Err(NoStart::Failed(_))
         ));
     }

@@ -38,11 +38,13 @@ pub struct Death {
 }
 
 impl Filter<'_> {
-    /// A process that has seen the header and now waits for records: one that is there, or a new one; or how the new one died.
+    /// A process that has seen the header and now waits for records: one that is there, unless it is to be
+    /// a `new` one, or a new one; or how the new one died.
     pub fn session(
         &self,
         worker: &Worker,
         chunk: &Chunk<'_>,
+        new: bool,
     ) -> Result<Result<Session, Death>, ChunkError> {
         let interrupts = chunk.interrupts().map_err(fatal)?;
         let session = loop {
@@ -51,11 +53,19 @@ impl Filter<'_> {
                 let number = self.session_numbers.take();
                 (environment(&number, worker.deaths + 1), number)
             };
-            let entry =
-                self.start_or(environment, || self.sessions.take(), || chunk.is_stopping())?;
+            let entry = self.start_or(
+                new,
+                environment,
+                || self.sessions.take(),
+                || chunk.is_stopping(),
+            )?;
             match entry {
                 Entry::Started(pass, (child, number)) => {
                     break self.new_session((pass, child), number);
+                }
+                // It makes room.
+                Entry::Instead(session) if new => {
+                    self.dismiss(session).map_err(ChunkError::Fatal)?
                 }
                 Entry::Instead(session) => {
                     if let Some(session) = self.if_fit(session)? {

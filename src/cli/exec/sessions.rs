@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use inorder::{BoxError, ChunkError};
+use inorder::{BoxError, ChunkError, Untrusted};
 
 use super::failure::Why;
 use super::filter::Filter;
@@ -41,10 +41,9 @@ pub struct Surplus {
 pub const TOO_MANY: &str = "gave more answers than it got records";
 
 impl Surplus {
-    pub fn new(printed: &[u8]) -> Surplus {
-        Surplus {
-            line: first_line(printed),
-        }
+    pub fn error(printed: &[u8]) -> Untrusted {
+        let line = first_line(printed);
+        Untrusted::new(Surplus { line })
     }
 }
 
@@ -53,8 +52,7 @@ impl fmt::Display for Surplus {
         write!(
             f,
             "the command {TOO_MANY}, and the results before may be those of other records; at last it printed {:?}. With --persistent \
-             it must print one answer for each record, and nothing else, at its end neither: --verify compares. What --resume has \
-             kept of such a run is not to be gone on with: --restart throws it away",
+             it must print one answer for each record, and nothing else, at its end neither: --verify compares",
             self.line
         )
     }
@@ -109,7 +107,7 @@ impl Filter<'_> {
         session.close();
         let status = session.end(self.stop.interrupts()?)?;
         if let Some(surplus) = session.surplus() {
-            return Err(Surplus::new(surplus).into());
+            return Err(Surplus::error(surplus).into());
         }
         if self.stop.is_aborted() {
             return Err("stopped".into());

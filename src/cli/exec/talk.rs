@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record};
+use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record, Untrusted};
 
 use super::failure::{CommandFailed, Why};
 use super::feed::Feed;
@@ -127,7 +127,9 @@ impl Talk<'_, '_> {
 
     /// Another process, which gets the records from this one on.
     fn start(&mut self, index: u64) -> Result<Result<(), Death>, ChunkError> {
-        match self.filter.session(self.worker, self.chunk)? {
+        // One that has worked for long may die of that, not of the record.
+        let new = self.suspect.is_some();
+        match self.filter.session(self.worker, self.chunk, new)? {
             Ok(session) => self.session = Some(session),
             Err(death) => return Ok(Err(death)),
         }
@@ -178,7 +180,7 @@ impl Talk<'_, '_> {
             let is_old = session.is_old;
             match self.filter.dismiss(session) {
                 // The whole chunk has failed, which is said at its end.
-                Err(error) if error.is::<Surplus>() && !is_old => self.surplus = true,
+                Err(error) if error.is::<Untrusted>() && !is_old => self.surplus = true,
                 dismissed => dismissed.map_err(ChunkError::Fatal)?,
             }
         }
@@ -248,7 +250,7 @@ impl Talk<'_, '_> {
             && session.says_more(Duration::ZERO).map_err(fatal)?
         {
             if let Some(surplus) = session.surplus().filter(|_| session.is_old) {
-                return Err(ChunkError::Fatal(Surplus::new(surplus).into()));
+                return Err(ChunkError::Fatal(Surplus::error(surplus).into()));
             }
             self.surplus = true;
         }

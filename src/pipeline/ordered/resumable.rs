@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Error, ErrorKind, Ordered, Process, messages, output_error};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::crc;
-use crate::error::escaped;
+use crate::error::{Untrusted, escaped};
 use crate::frame::InputInfo;
 use crate::output::checkpoint::{Checkpoint, HeaderState, State};
 use crate::output::{Outlet, Output, OutputError, Sink};
@@ -150,6 +150,7 @@ impl<P: Process> Ordered<'_, P> {
         });
         let state = match &result {
             Ok(()) => State::Publishing,
+            Err(error) if is_untrusted(error) => State::Untrusted,
             Err(_) => State::Running,
         };
         let trusted = match &result {
@@ -184,7 +185,7 @@ impl<P: Process> Ordered<'_, P> {
             Err(error) => {
                 // The first error is the one that is told; the state of the last save stays.
                 let left = resuming.leave(checkpoint.as_ref(), &parts);
-                if left.is_ok() && error.kind() != ErrorKind::Changed {
+                if left.is_ok() && error.kind() != ErrorKind::Changed && state != State::Untrusted {
                     let part = escaped(&part_path);
                     self.note(format!(
                         "{part} keeps what is done: a run of the same settings with resume goes on from there"
@@ -194,6 +195,13 @@ impl<P: Process> Ordered<'_, P> {
             }
         }
     }
+}
+
+/// Whether results before it may be wrong.
+fn is_untrusted(error: &Error) -> bool {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .any(<dyn std::error::Error>::is::<Untrusted>)
 }
 
 /// The checksum of what a buffer holds.

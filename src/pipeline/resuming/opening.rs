@@ -119,6 +119,10 @@ impl Opening {
                 self.begin(settings)
             }
             Some(Err(garbled)) => Err(refused(&self.store.path(), garbled.to_string())),
+            Some(Ok(from)) if from.state == State::Untrusted => {
+                let what = "the run that left this found that its results may be wrong: it can only be restarted";
+                Err(refused(&self.store.path(), what))
+            }
             Some(Ok(from)) => {
                 self.check_settings(&from)?;
                 let output = &self.files.output;
@@ -128,7 +132,7 @@ impl Opening {
                     self.files.rejects = Some(self.rejects_of(rejects)?);
                 }
                 match from.state {
-                    State::Running => self.go_on(settings, from, part),
+                    State::Running | State::Untrusted => self.go_on(settings, from, part),
                     State::Publishing => self.publish(&from, part),
                 }
             }

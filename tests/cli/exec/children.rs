@@ -165,6 +165,11 @@ fn d8_with_few_descriptors_workers_share_the_processes_that_live_on() {
     env.run(&format!("ulimit -n 32; inorder exec --persistent -N 5 -j 16 in.csv -o out.csv --shell '{echo}' && cmp in.csv out.csv"))
         .status(0)
         .err_has("the system has no room for more");
+    for most in [29, 32, 35] {
+        env.run(&format!("ulimit -n {most}; inorder exec --persistent -q -N 3 -j 16 --recycle 11 in --shell '{echo}'"))
+            .quiet()
+            .out(numbers(400));
+    }
     // Of those that there is room for one dies again and again.
     env.run("ulimit -n 32; inorder exec --persistent -N 5 -j 16 in --on-error skip --shell 'while read a; do test $a = 200 && exit 1; echo $a; done' | wc -l")
         .out("399\n");

@@ -147,14 +147,64 @@ fn an_answer_too_many_is_found_though_it_comes_late() {
 }
 
 #[test]
+fn what_a_run_with_an_answer_too_many_left_is_not_gone_on_with() {
+    let env = TestEnv::new();
+    env.write("in", numbers(600));
+    let resumed = |script: &str, options: &str| {
+        env.run(&format!(
+            "inorder exec --persistent {options} -N 50 -j 1 in -o out --checkpoint-every 1ms --shell '{script}'"
+        ))
+    };
+    for script in [
+        "test -e ok || f=100; touch ok; while read a; do sleep 0.002; echo $a; test \"$a\" = \"$f\" && echo $a; done; true",
+        // Found in the middle of the run.
+        "test -e ok || f=100; touch ok; while read a; do test $a = 200 && sleep 0.1; echo $a; test \"$a\" = \"$f\" && { sleep 0.02; echo $a; }; done; true",
+    ] {
+        resumed(script, "--resume")
+            .status(1)
+            .err_has("more answers than it got records")
+            .err_lacks("keeps what is done");
+        resumed(script, "--resume")
+            .status(4)
+            .err_has("found that its results may be wrong: it can only be restarted");
+        resumed(script, "--restart").status(0);
+        env.run("cmp in out; rm out ok; ls out.*")
+            .err_lacks("differ")
+            .out("");
+    }
+}
+
+#[test]
 fn the_records_of_a_process_that_dies_are_given_to_another() {
     let env = TestEnv::new();
     env.write("in", numbers(2000));
     // After some answers, in the middle of one, by a signal.
-    for end in ["exit 1", "printf half; exit 0", "kill -9 $$"] {
-        env.run(&format!("inorder exec --persistent -j 3 in --shell 'i=0; while read a; do test $i = 70 && {{ {end}; }}; i=$((i+1)); echo $a; done'"))
+    for (end, options) in [
+        ("exit 1", "-j 3"),
+        ("printf half; exit 0", "-j 3"),
+        ("kill -9 $$", "-j 3"),
+        // All processes come to their end at about the same time.
+        ("exit 1", "-j 8 -N 1"),
+        ("exit 1", "-j 8 -N 1"),
+    ] {
+        env.run(&format!("inorder exec --persistent {options} in --shell 'i=0; while read a; do test $i = 70 && {{ {end}; }}; i=$((i+1)); echo $a; done'"))
             .quiet()
             .out(numbers(2000));
+    }
+}
+
+#[test]
+fn a_record_is_charged_with_the_death_of_a_new_process_only() {
+    let env = TestEnv::new();
+    env.write("in", numbers(9));
+    // Each takes the last record only as its first; the other one is idle by then.
+    let script = "i=0; while read a; do test $a = 9 -a $i = 1 && { sleep 0.4; exit 1; }; i=1; sleep 0.05; echo $a; done";
+    for limit in ["", "ulimit -n 22; "] {
+        env.run(&format!(
+            "{limit}inorder exec --persistent -q -j 2 -N 1 in --shell '{script}'"
+        ))
+        .quiet()
+        .out(numbers(9));
     }
 }
 

@@ -5,7 +5,15 @@ use inorder::{Chunk, Record};
 /// The records are sent in stretches of about this.
 const STRETCH: usize = 64 << 10;
 
-/// The records of a chunk, from one on.
+/// Said of a record that no process is given: one that reads lines would wait for the rest of this one, and all would wait for its answer.
+pub const CR_ALONE: &str = "a record that ends with CR alone can't be given to a --persistent command, which would wait for the rest of the line";
+
+/// Whether it is such a record.
+pub fn ends_with_cr_alone(record: &Record<'_>) -> bool {
+    record.end() == b"\r"
+}
+
+/// The records of a chunk, from one on, up to the next that can't be given out.
 pub struct Feed<'c> {
     bytes: &'c [u8],
     offset: u64,
@@ -27,7 +35,12 @@ impl<'c> Feed<'c> {
         Feed {
             bytes: chunk.bytes(),
             offset: chunk.offset(),
-            records: Box::new(chunk.records().skip(skipped)),
+            records: Box::new(
+                chunk
+                    .records()
+                    .skip(skipped)
+                    .take_while(|record| !ends_with_cr_alone(record)),
+            ),
             next: None,
             parts: [&[], &[]],
             end,

@@ -14,6 +14,7 @@ use inorder::{
 use super::ExecPlan;
 use super::child::Child;
 use super::command::Environment;
+use super::feed::{CR_ALONE, ends_with_cr_alone};
 use super::gate::{Entry, Gate, NoStart, Pass};
 use super::header::Header;
 use super::result::Ends;
@@ -183,6 +184,10 @@ impl Process for Filter<'_> {
     }
 
     fn header(&self, header: &Record<'_>, out: &mut Buffer) -> Result<(), BoxError> {
+        let is_sent = matches!(self.header.who(), Some(HeaderArg::Both | HeaderArg::In));
+        if self.persistent && is_sent && ends_with_cr_alone(header) {
+            return Err(CR_ALONE.into());
+        }
         match self.header.who() {
             Some(HeaderArg::Both) => {
                 self.header.set_sent(header.raw());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use inorder::{Buffer, Chunk, ChunkError, Interrupts, Record, Untrusted};
 
 use super::failure::{CommandFailed, Why};
-use super::feed::Feed;
+use super::feed::{CR_ALONE, Feed, ends_with_cr_alone};
 use super::filter::Filter;
 use super::persistent::{ALONE, Death, NO_ANSWER, SLOW, death, fatal};
 use super::session::{Session, Step};
@@ -79,6 +79,9 @@ impl Talk<'_, '_> {
         index: u64,
         out: &mut Buffer,
     ) -> Result<(), ChunkError> {
+        if ends_with_cr_alone(record) {
+            return Err(ChunkError::Whole(CR_ALONE.into()));
+        }
         let notes = &self.filter.notes;
         let limit = self.filter.plan.timeout;
         let mut due = limit.map(|limit| Instant::now() + limit);

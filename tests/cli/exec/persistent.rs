@@ -375,3 +375,29 @@ fn how_processes_end_is_heard_of() {
     .err_has("did not end when it got no more records");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn a_record_that_ends_with_cr_alone_is_no_line_to_wait_for() {
+    let env = TestEnv::new();
+    let said = "ends with CR alone can't be given to a --persistent command";
+    env.write("cr.csv", "h\r1\r2\r3\r");
+    env.write("mixed.csv", "h\n1\r2\n3\n4\r");
+    for options in ["-j 1", "-j 3 -N 1", "--sequential"] {
+        env.run(&format!(
+            "inorder exec --persistent --header keep {options} cr.csv -- cat"
+        ))
+        .status(1)
+        .err_has(said);
+        env.run(&format!(
+            "inorder exec --persistent {options} cr.csv -- cat"
+        ))
+        .status(1)
+        .err_has(said);
+        env.run(&format!(
+            "inorder exec --persistent --header keep {options} --rejects bad mixed.csv -- cat"
+        ))
+        .status(3)
+        .out("h\n2\n3\n");
+        assert_eq!(env.read("bad"), b"h\n1\r4\r");
+    }
+}

@@ -119,7 +119,7 @@ python_python3() { python3 "$work/script.py" < "$work/quoted.csv" > "$out"; }
 
 python() {
     has python3 || return 0
-    quoted "$work/quoted.csv" "$small"
+    quoted "$work/quoted.csv" $((size / 4))
     cat > "$work/script.py" << 'END'
 import csv, sys
 rows = csv.reader(sys.stdin)

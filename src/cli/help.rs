@@ -85,7 +85,9 @@ pub const EXEC: &str = "\
 The command gets a chunk of whole records on standard input, and what it prints is that chunk's result; the results are
 joined in input order. What it says on standard error comes through in whole lines. Its status decides whether it failed,
 not whether it read all of its input; nothing of a failed attempt is in the output. A process that it leaves behind and that
-holds its output open is killed 2 s after the last output, or 10 s after the command's end.
+holds its output open is killed 2 s after the last output, or 10 s after the command's end. What leaves the command's process
+group, by setsid, is not found and lives on; and so does, if inorder itself is killed by KILL, a command that does not mind
+losing its input and output.
 
 Examples:
   Rows that a pattern does not match; the header is kept:

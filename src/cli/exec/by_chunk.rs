@@ -119,7 +119,7 @@ impl Filter<'_> {
 
 /// Said once, when processes were left behind.
 const OUTLIVED: &str = "the command ends and leaves a process behind that holds its standard output or error open: 2 s \
-     after the last output it was killed";
+     after the last output the command's process group was killed";
 
 /// What was printed is wrong, or the system failed.
 fn wrong_or_fatal(

@@ -10,7 +10,7 @@ pub enum OnError {
     /// The run ends with that record's error; everything before it is written.
     #[default]
     Stop,
-    /// The record is left out of the output, counted, and told to the [`Observer`].
+    /// The record is left out of the output, counted, and told to the [`Observer`](crate::Observer).
     Skip,
     /// As [`Skip`](OnError::Skip), and the record is set aside, with a row that says why.
     Reject(Rejects),

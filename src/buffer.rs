@@ -1,10 +1,12 @@
 //! Where the work on a chunk writes: its own bytes, and slices of the input that it keeps.
 
+mod closed;
+mod mark;
 mod row;
 mod settings;
 mod spill;
 
-use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,12 +16,9 @@ use serde::Serialize;
 pub use row::RowError;
 pub(crate) use settings::BufferSettings;
 
-use crate::checksum::Digest;
-use crate::error::BoxError;
 use crate::format::Dialect;
 use crate::frame::{Chunk, fields};
 use crate::input::Bytes;
-use crate::output::{Outlet, OutputError};
 use crate::record::Record;
 use crate::text::Transcoder;
 use settings::size_class;
@@ -40,9 +39,12 @@ const MOST_SLICES: usize = 256;
 
 /// What the work on a record writes. Nothing written drops the record; a failing record's writes are taken back.
 ///
-/// [`io::Write`] adds exactly the bytes it is given, and never fails; [`line`](Buffer::line), [`row`](Buffer::row) and
+/// [`io::Write`] adds exactly the bytes it is given; [`line`](Buffer::line), [`row`](Buffer::row) and
 /// [`serialize`](Buffer::serialize) add the end of the input's record. Where that has none, because it is the input's last, they and
-/// [`keep`](Buffer::keep) set an end between two things that follow each other, and none after the last one. Output that outgrows its share of the memory goes to an unlinked temporary file.
+/// [`keep`](Buffer::keep) set an end between two things that follow each other, and none after the last one.
+///
+/// Output that outgrows its share of the memory goes to an unlinked temporary file. Where that can't take it, [`io::Write`], `flush`
+/// included, fails from then on, and the run ends with that error whatever the work makes of it.
 pub struct Buffer {
     own: Vec<u8>,
     spill: Spill,
@@ -344,226 +346,6 @@ impl Buffer {
     }
 
     // What follows is for the worker that drives the chunk.
-
-    /// A record's work begins: what it writes can be taken back.
-    #[inline]
-    pub(crate) fn begin(&mut self, index: u64, span: Range<usize>, end: &[u8]) {
-        let end = self.settings.ends.of(end);
-        self.lacks_end = false;
-        self.end_len = end.len();
-        self.end[..end.len()].copy_from_slice(end);
-        self.mark = Some(Mark {
-            index,
-            span,
-            own: self.own_len(),
-            kept: self.kept.len(),
-            run: self.run.clone(),
-            note: None,
-        });
-    }
-
-    /// The last begun record's work is done. Gives the record's place in its chunk, if there was one.
-    #[inline]
-    pub(crate) fn end(&mut self) -> Option<u64> {
-        self.mark.take().map(|mark| mark.index)
-    }
-
-    /// What was written so far must be whole text of the output's encoding.
-    #[inline]
-    pub(crate) fn settle_text(&mut self) -> Result<(), BoxError> {
-        match &mut self.transcoder {
-            None => Ok(()),
-            Some(transcoder) => Ok(transcoder.settle(&mut self.own)?),
-        }
-    }
-
-    /// Takes back what the record at work has written, and says which it was.
-    pub(crate) fn take_back(&mut self) -> Option<Mark> {
-        let mark = self.mark.take()?;
-        if let Some(transcoder) = &mut self.transcoder {
-            transcoder.reset();
-        }
-        self.kept.truncate(mark.kept);
-        self.run = mark.run.clone();
-        if let Some(note) = &mark.note {
-            self.note.clone_from(note);
-        }
-        if mark.own >= self.spill.len {
-            self.own.truncate((mark.own - self.spill.len) as usize);
-        } else {
-            self.own.clear();
-            if let Err(error) = self.spill.truncate(mark.own) {
-                self.spill.failed = Some(error);
-            }
-        }
-        Some(mark)
-    }
-
-    /// Takes back what the record at work has written: the last one that is done is the one before it.
-    pub(crate) fn forget(&mut self, index: u64) {
-        self.take_back();
-        if let Some(before) = index.checked_sub(1) {
-            self.begin(before, 0..0, &[]);
-        }
-    }
-
-    /// A point to return to by [`return_to`](Buffer::return_to).
-    pub(crate) fn point(&mut self) -> Mark {
-        Mark {
-            index: 0,
-            span: 0..0,
-            own: self.own_len(),
-            kept: self.kept.len(),
-            run: self.run.clone(),
-            note: Some(self.note.clone()),
-        }
-    }
-
-    /// Takes back everything written since that point, and the note.
-    pub(crate) fn return_to(&mut self, point: Mark) {
-        self.mark = Some(point);
-        self.take_back();
-    }
-
-    /// Cuts the closed buffer off after so many bytes of what it would write.
-    pub(crate) fn cut(&mut self, len: u64) {
-        let mut slices = 0;
-        let mut kept = 0;
-        for slice in &mut self.kept {
-            // Where it stands in what is written.
-            let start = slice.at + slices;
-            if start >= len {
-                break;
-            }
-            let size = (slice.range.len() as u64).min(len - start);
-            slice.range.end = slice.range.start + size as usize;
-            slices += size;
-            kept += 1;
-        }
-        self.kept.truncate(kept);
-        let own = (len - slices).min(self.own_len());
-        match own.checked_sub(self.spill.len) {
-            Some(own) => self.own.truncate(own as usize),
-            None => {
-                self.own.clear();
-                self.spill.len = own;
-            }
-        }
-    }
-
-    /// Passes on blank lines, which are no records.
-    #[inline]
-    pub(crate) fn gap(&mut self, range: Range<usize>) {
-        if range.is_empty() || !self.settings.blank_lines {
-            return;
-        }
-        if self.transcoder.is_some()
-            && let Some(input) = self.input.clone()
-        {
-            return self.push(&input[range]);
-        }
-        if self.run.end == range.start && !self.run.is_empty() {
-            self.run.end = range.end;
-        } else {
-            self.settle_run();
-            self.run = range;
-        }
-    }
-
-    /// The work on the chunk is over; input that is not needed for the output is let go.
-    pub(crate) fn close(&mut self) -> Result<(), io::Error> {
-        self.settle_run();
-        self.settings.expect(self.own.len());
-        // Growing doubles; what is held until the write should not be half empty.
-        if self.own.capacity() > SLACK && self.own.capacity() / 2 > self.own.len() {
-            self.own.shrink_to_fit();
-        }
-        if self.kept.is_empty() && self.note.is_empty() {
-            self.input = None;
-        }
-        match self.spill.failed.take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-
-    /// The chunk's bytes, if the buffer still holds them.
-    pub(crate) fn input(&self) -> Option<&Bytes> {
-        self.input.as_ref()
-    }
-
-    /// What was written and is no slice of the input.
-    pub(crate) fn own_bytes(&self) -> usize {
-        usize::try_from(self.own_len()).unwrap_or(usize::MAX)
-    }
-
-    /// Memory that the closed buffer holds.
-    pub(crate) fn held(&self) -> usize {
-        self.own.capacity() + self.input.as_ref().map_or(0, |input| input.len())
-    }
-
-    /// The checksum of everything, in its order. `input`: that of the whole chunk. `None`: a part is in a file.
-    pub(crate) fn sum(&self, input: u32) -> Option<u32> {
-        if self.spill.len > 0 {
-            return None;
-        }
-        let bytes: &[u8] = self.input.as_deref().unwrap_or_default();
-        if let [kept] = &self.kept[..]
-            && self.own.is_empty()
-            && kept.range == (0..bytes.len())
-        {
-            return Some(input);
-        }
-        let mut digest = Digest::default();
-        let mut done = 0;
-        for kept in &self.kept {
-            let at = kept.at as usize;
-            digest.update(&self.own[done..at]);
-            digest.update(&bytes[kept.range.clone()]);
-            done = at;
-        }
-        digest.update(&self.own[done..]);
-        Some(digest.sum())
-    }
-
-    /// Writes everything in its order.
-    pub(crate) fn write_to(&mut self, output: &mut Outlet<'_>) -> Result<(), OutputError> {
-        let spilled = self.spill.len;
-        if let Some(file) = &mut self.spill.file {
-            file.seek(SeekFrom::Start(0))
-                .map_err(|error| self.settings.spill_error(error))?;
-        }
-        let input: &[u8] = self.input.as_deref().unwrap_or_default();
-        let total = spilled + self.own.len() as u64;
-        let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(2 * self.kept.len() + 1);
-        let mut done = 0;
-        let borders = self
-            .kept
-            .iter()
-            .map(|kept| (kept.at, kept.range.clone()))
-            .chain(std::iter::once((total, 0..0)));
-        for (at, range) in borders {
-            if let Some(file) = &mut self.spill.file
-                && done < spilled
-                && done < at
-            {
-                output.write_all(&mut parts)?;
-                parts.clear();
-                let len = at.min(spilled) - done;
-                output.copy_from(file, len)?;
-                done += len;
-            }
-            if done < at {
-                let start = (done - spilled) as usize;
-                parts.push(IoSlice::new(&self.own[start..(at - spilled) as usize]));
-                done = at;
-            }
-            if !range.is_empty() {
-                parts.push(IoSlice::new(&input[range]));
-            }
-        }
-        output.write_all(&mut parts)
-    }
 }
 
 impl Drop for Buffer {

@@ -1,5 +1,11 @@
 //! The ordered stage: takes results in input order, completes their positions and counts, and writes them.
 
+mod beside;
+mod counting;
+mod entering;
+#[cfg(unix)]
+mod resumable;
+
 use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,19 +13,18 @@ use std::sync::Arc;
 use super::failures::Failures;
 use super::inputs::Inputs;
 use super::messages::{self, output_error};
-use super::options::Preamble;
 #[cfg(unix)]
 use super::resuming::Resuming;
-use crate::buffer::{Buffer, BufferSettings};
+use crate::buffer::Buffer;
 use crate::control::Control;
-use crate::error::{BoxError, Error, ErrorKind};
-use crate::frame::{FrameError, Framed, InputInfo, OpenedInputs, Opening, Reason};
+use crate::error::{Error, ErrorKind};
+use crate::frame::{Framed, OpenedInputs};
 use crate::output::{Outlet, OutputError};
 use crate::pool::{Done, Ended, panicked};
 use crate::process::{Commit, Committed, Process, RunState};
-use crate::progress::{Observer, Progress, Started};
-use crate::record::Header;
+use crate::progress::{Observer, Started};
 use crate::summary::Summary;
+use counting::balance;
 
 /// Writes the results. It alone knows how many lines and records came before a chunk.
 pub(crate) struct Ordered<'o, P: Process> {
@@ -76,108 +81,6 @@ impl<'o, P: Process> Ordered<'o, P> {
         if let Some(observer) = &self.observer {
             observer.started(run);
         }
-    }
-
-    /// Writes what stands before the first record.
-    pub fn begin(
-        &mut self,
-        opening: &Opening,
-        output_header: bool,
-        preamble: Preamble,
-        buffers: &Arc<BufferSettings>,
-    ) -> Result<(), Error> {
-        self.write_top(opening, output_header, preamble, buffers)?;
-        #[cfg(unix)]
-        self.begun();
-        Ok(())
-    }
-
-    fn write_top(
-        &mut self,
-        opening: &Opening,
-        output_header: bool,
-        preamble: Preamble,
-        buffers: &Arc<BufferSettings>,
-    ) -> Result<(), Error> {
-        let header = opening.header.as_deref();
-        let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
-        let written = output_header || with_header.is_none();
-        if written {
-            self.write(preamble.of(&opening.preamble))?;
-        }
-        let Some((info, header)) = with_header else {
-            return Ok(());
-        };
-        // It is made where it is not to be written too: the process may learn from it.
-        let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
-        #[cfg(unix)]
-        self.keep_header(&mut buffer, opening.header_lacks_end)?;
-        match written {
-            true => self.write_buffer(&mut buffer, None),
-            false => Ok(()),
-        }
-    }
-
-    /// The header that the work gives.
-    fn header(
-        &self,
-        info: &InputInfo,
-        header: &Header,
-        lacks_end: bool,
-        buffers: &Arc<BufferSettings>,
-    ) -> Result<Buffer, Error> {
-        let mut record = header.as_record(&info.name);
-        let with_end;
-        if lacks_end {
-            with_end = [header.raw(), b"\n"].concat();
-            record.raw = &with_end;
-        }
-        let made = self.aside(buffers, record.end(), |process, _, out| {
-            process.header(&record, out)
-        })?;
-        made.map_err(|error| {
-            if self.control.is_aborted() {
-                return Error::stopped();
-            }
-            Error::new(ErrorKind::Process, "the header failed")
-                .path(&info.name)
-                .because(error)
-        })
-    }
-
-    /// Writes what stands after the last record.
-    pub fn finish(&mut self, buffers: &Arc<BufferSettings>) -> Result<(), Error> {
-        let made = self.aside(buffers, buffers.default_end, |process, run, out| {
-            process.finish(run, out)
-        })?;
-        let mut buffer = made.map_err(|error| {
-            if self.control.is_aborted() {
-                return Error::stopped();
-            }
-            Error::new(ErrorKind::Process, "the end of the output failed").because(error)
-        })?;
-        self.write_buffer(&mut buffer, None)
-    }
-
-    /// What the process writes beside the records, its lines with this `end`.
-    fn aside(
-        &self,
-        buffers: &Arc<BufferSettings>,
-        end: &[u8],
-        work: impl FnOnce(&P, &RunState, &mut Buffer) -> Result<(), BoxError>,
-    ) -> Result<Result<Buffer, BoxError>, Error> {
-        let mut buffer = Buffer::new(None, Arc::clone(buffers));
-        buffer.begin(0, 0..0, end);
-        let (process, run) = (&self.process, &self.run);
-        let made = catch_unwind(AssertUnwindSafe(|| work(process, run, &mut buffer)));
-        let made = made.unwrap_or_else(|payload| Err(panicked(payload)));
-        if let Err(error) = made.and_then(|()| buffer.settle_text()) {
-            return Ok(Err(error));
-        }
-        buffer.end();
-        let closed = buffer.close();
-        closed.map_err(|error| output_error(buffers.spill_error(error)))?;
-        Ok(Ok(buffer))
     }
 
     /// Takes the next result in order.
@@ -260,62 +163,6 @@ impl<'o, P: Process> Ordered<'o, P> {
         Ok(Verdict::Again(Framed { bytes, place }))
     }
 
-    fn count(&mut self, mut done: Done, in_flight: usize) -> Result<(), Error> {
-        let failed = self.failures.report(&mut done, &self.inputs)?;
-        let summary = &mut self.summary;
-        summary.add_chunk(done.worker, done.busy);
-        summary.processed += done.processed;
-        match self.failures.rejects() {
-            true => summary.rejected += failed,
-            false => summary.skipped += failed,
-        }
-        summary.retries += done.retries;
-        let end = done.ended.as_ref().map(Ended::place);
-        summary.records += match end {
-            None => done.place.records,
-            Some(Some(place)) => place.index,
-            Some(None) => done.processed + failed,
-        };
-        if let Some(ended) = done.ended.take() {
-            if let Some(place) = ended.place() {
-                summary.bytes_in += place.start as u64;
-                summary.lines += place.lines;
-            }
-            return Err(self.ended(&done, ended));
-        }
-        if done.processed + failed != done.place.records {
-            let what = format!(
-                "a chunk of {} records gave {} results and {failed} failures",
-                done.place.records, done.processed
-            );
-            return Err(
-                Error::new(ErrorKind::Internal, what).at(self.inputs.position_of_chunk(&done))
-            );
-        }
-        summary.flaky_chunks += u64::from(done.is_flaky);
-        self.summary.bytes_in += done.bytes;
-        self.summary.lines += done.lines;
-        self.inputs.advance(&mut done);
-        if let Some(observer) = &self.observer {
-            observer.progress(&self.progress(in_flight));
-        }
-        Ok(())
-    }
-
-    fn progress(&self, in_flight: usize) -> Progress {
-        let summary = &self.summary;
-        Progress {
-            records: summary.records,
-            bytes_in: summary.bytes_in,
-            bytes_of_files: self.inputs.bytes_of_files(),
-            bytes_out: summary.bytes_out,
-            failed: summary.skipped + summary.rejected,
-            retries: summary.retries,
-            in_flight: in_flight as u64,
-            input: self.inputs.index(),
-        }
-    }
-
     fn ended(&self, done: &Done, ended: Ended) -> Error {
         match ended {
             Ended::Failed(failure) => {
@@ -346,44 +193,6 @@ impl<'o, P: Process> Ordered<'o, P> {
         }
     }
 
-    /// The chunks of an input begin: all before it are complete.
-    fn enter(&mut self, info: &InputInfo) -> Result<(), Error> {
-        while !self.inputs.is_at(info.index) && self.enter_next()? {}
-        Ok(())
-    }
-
-    /// Goes on to the next input, if one was opened.
-    fn enter_next(&mut self) -> Result<bool, Error> {
-        if !self.inputs.has_next() {
-            return Ok(false);
-        }
-        self.leave()?;
-        let Some((info, is_new)) = self.inputs.enter_next() else {
-            return Ok(false);
-        };
-        if is_new {
-            self.summary.lines += info.top_lines;
-            self.summary.bytes_in += info.top_bytes();
-            if let Some(note) = &info.note {
-                self.note(note.clone());
-            }
-        }
-        Ok(true)
-    }
-
-    fn leave(&mut self) -> Result<(), Error> {
-        if let Some(note) = self.inputs.leave()? {
-            self.note(note);
-        }
-        Ok(())
-    }
-
-    /// All that was read is written.
-    pub fn complete(&mut self) -> Result<(), Error> {
-        while self.enter_next()? {}
-        self.leave()
-    }
-
     /// Records whose result is in the output so far.
     pub fn processed(&self) -> u64 {
         self.summary.processed
@@ -394,50 +203,6 @@ impl<'o, P: Process> Ordered<'o, P> {
             observer.note(&note);
         }
         self.summary.notes.push(note);
-    }
-
-    /// The reader met an error after the last chunk.
-    pub fn reader_failed(&mut self, error: FrameError) -> Error {
-        if self.control.is_stopped() {
-            // Results that came before are thrown away: those inputs are not written.
-            return Error::stopped();
-        }
-        loop {
-            match self.enter_next() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(changed) => return changed,
-            }
-        }
-        if matches!(error.reason, Reason::Woken) {
-            return self.woken();
-        }
-        // Compressed bytes that make no sense may be those of a file that was changed.
-        if matches!(error.reason, Reason::Read(_))
-            && self.inputs.is_at(error.index)
-            && let Err(changed) = self.inputs.check()
-        {
-            return changed;
-        }
-        let position = self.inputs.position_of_reader(&error);
-        messages::reader_failed(error, position)
-    }
-
-    /// A wait ended before it had to: because the run is stopping, or the reader of the output is gone.
-    fn woken(&self) -> Error {
-        if self.control.was_told_to_stop() {
-            Error::stopped()
-        } else {
-            messages::output_closed(self.output.name())
-        }
-    }
-
-    /// A run that was stopped because its output was closed says so.
-    pub fn told_of_close(&self, error: Error) -> Error {
-        if self.control.is_output_closed() && error.kind() == ErrorKind::Stopped {
-            return messages::output_closed(self.output.name());
-        }
-        error
     }
 
     /// The run is over: publishes the output if all went well, else leaves nothing of it. Gives the figures either way.
@@ -476,17 +241,6 @@ impl<'o, P: Process> Ordered<'o, P> {
             Ok(()) => Ok(summary),
             Err(error) => Err(error.after(summary)),
         }
-    }
-
-    fn note_flaky_chunks(&mut self) {
-        let chunks = match self.summary.flaky_chunks {
-            0 => return,
-            1 => "1 chunk".to_owned(),
-            chunks => format!("{chunks} chunks"),
-        };
-        self.note(format!(
-            "{chunks} failed as a whole, though none of the records failed alone: what the parts gave is in the output"
-        ));
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -537,20 +291,4 @@ impl<'o, P: Process> Ordered<'o, P> {
             Err(changed) => changed,
         }
     }
-}
-
-#[cfg(unix)]
-mod resumable;
-
-/// Every record that was read is in the output, or failed.
-fn balance(summary: &Summary) -> Result<(), Error> {
-    let ended = summary.processed + summary.skipped + summary.rejected;
-    if summary.records == ended {
-        return Ok(());
-    }
-    let what = format!(
-        "{} records were read, but {} were processed, {} skipped and {} rejected",
-        summary.records, summary.processed, summary.skipped, summary.rejected
-    );
-    Err(Error::new(ErrorKind::Internal, what))
 }

@@ -72,12 +72,12 @@ fn the_readme_maps() {
 
 #[test]
 fn the_readme_runs_commands() {
-    runs_as_shown(&TestEnv::new(), "(`sort`, `grep -n`):");
+    runs_as_shown(&TestEnv::new(), "`sort` and `grep -n`):");
 }
 
 #[test]
-fn the_readme_filters_records() {
-    runs_as_shown(&TestEnv::new(), "the first object that the filter makes:");
+fn the_readme_joins_and_checks() {
+    runs_as_shown(&TestEnv::new(), "completions, manual page |");
 }
 
 /// Runs the commands that the README shows after these words; they must print what it shows.

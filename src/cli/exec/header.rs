@@ -98,7 +98,7 @@ impl fmt::Display for NoHeader {
         } = self;
         write!(f, "given the header alone, the command ({command}) {what}")?;
         if !tail.is_empty() {
-            write!(f, " and said: {tail}")?;
+            write!(f, " and said: {}", tail.trim_end_matches('.'))?;
         }
         write!(f, ". {EXPLAINED}")?;
         if command.starts_with("mlr ") {

@@ -81,8 +81,9 @@ impl Rows {
             return Ok(());
         }
         let wanted = members.len();
+        let s = if found == 1 { "" } else { "s" };
         Err(Fault::Columns(format!(
-            "{found} fields, where the header has {wanted}"
+            "{found} field{s}, the header has {wanted}"
         )))
     }
 }

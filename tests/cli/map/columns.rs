@@ -51,11 +51,11 @@ fn rows_that_do_not_fit_the_header_fail() {
     map(&env, "--from csv .", csv)
         .status(1)
         .out("a,b\n1,2\n")
-        .err_has("record 2 (line 3, byte 8): 1 fields, where the header has 2");
+        .err_has("record 2 (line 3, byte 8): 1 field, the header has 2");
     map(&env, "--from csv --on-error skip .", csv)
         .status(3)
         .out("a,b\n1,2\n7,8\n")
-        .err_has("record 3 (line 4, byte 10): 3 fields, where the header has 2");
+        .err_has("record 3 (line 4, byte 10): 3 fields, the header has 2");
     map(&env, "--from csv --no-header .", csv).quiet().out(csv);
 }
 

@@ -250,8 +250,9 @@ impl Run<'_> {
                     }
                     Worked::Later(later) => return Ok(Inline::Rest(Some(later))),
                 };
-                busy += done.busy;
-                self.size.observe(bytes, done.output.own_bytes(), done.busy);
+                busy += done.came.busy;
+                self.size
+                    .observe(bytes, done.came.output.own_bytes(), done.came.busy);
                 let in_flight = held + done.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, 0)? {

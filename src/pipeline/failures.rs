@@ -93,29 +93,36 @@ impl Failures {
     /// Holds a chunk against the limits, before anything of it is written. A failing record that is one too many ends the run as if it
     /// were the first and the run stopped at failures.
     pub fn limit(&self, done: &mut Done) {
-        let row = self.in_a_row + done.runs.lead;
+        let row = self.in_a_row + done.came.runs.lead;
         // The run that this one goes on from may have had higher limits.
-        if done.ended.is_none() && done.runs.lead > 0 && row >= self.max_failing_runs {
-            let first = done.runs.first.take();
-            if let Some(failure) = first.or_else(|| take_first(&mut done.failures)) {
+        if done.ended.is_none() && done.came.runs.lead > 0 && row >= self.max_failing_runs {
+            let first = done.came.runs.first.take();
+            if let Some(failure) = first.or_else(|| take_first(&mut done.came.failures)) {
                 done.ended = Some(Ended::AllFail(failure));
                 return;
             }
         }
         let room = self.max_errors.saturating_sub(self.failed);
-        if done.failures.len() as u64 > room {
+        if done.came.failures.len() as u64 > room {
             cut_at_failure(done, room as usize);
         }
     }
 
     /// Counts a chunk's failures, tells them, and sets the failing records aside. How many records failed.
     pub fn report(&mut self, done: &mut Done, inputs: &Inputs) -> Result<u64, Error> {
-        self.in_a_row = done.runs.row_after(self.in_a_row);
-        let failed: u64 = done.failures.iter().map(|failure| failure.records).sum();
+        self.in_a_row = done.came.runs.row_after(self.in_a_row);
+        let failed: u64 = done
+            .came
+            .failures
+            .iter()
+            .map(|failure| failure.records)
+            .sum();
         self.failed += failed;
-        let mut retried = std::mem::take(&mut done.retried).into_iter().peekable();
+        let mut retried = std::mem::take(&mut done.came.retried)
+            .into_iter()
+            .peekable();
         let mut start = 0;
-        for failure in std::mem::take(&mut done.failures) {
+        for failure in std::mem::take(&mut done.came.failures) {
             while let Some(earlier) =
                 retried.next_if(|other| other.place.index <= failure.place.index)
             {
@@ -134,7 +141,7 @@ impl Failures {
                     ends: &|bytes| ends(format, input.encoding, bytes),
                     end: &end,
                 };
-                let record = &done.rejected[start..failure.rejected];
+                let record = &done.came.rejected[start..failure.rejected];
                 start = failure.rejected;
                 rejects
                     .add(record, &ends, &told, &text_of(&failure))
@@ -199,15 +206,15 @@ fn take_first(failures: &mut Vec<RecordFailure>) -> Option<RecordFailure> {
 
 /// Cuts a chunk's result off before this failure, which becomes its end.
 fn cut_at_failure(done: &mut Done, index: usize) {
-    let later = done.failures.split_off(index + 1);
+    let later = done.came.failures.split_off(index + 1);
     drop_quietly(later);
-    let Some(failure) = done.failures.pop() else {
+    let Some(failure) = done.came.failures.pop() else {
         return;
     };
     let place = failure.place.index;
-    done.retried.retain(|other| other.place.index < place);
-    done.processed = place - done.failures.len() as u64;
-    done.output.cut(failure.written);
+    done.came.retried.retain(|other| other.place.index < place);
+    done.came.processed = place - done.came.failures.len() as u64;
+    done.came.output.cut(failure.written);
     done.ended = Some(Ended::TooMany(failure));
 }
 

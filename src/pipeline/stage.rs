@@ -127,7 +127,8 @@ impl<P: Process + Send, X: Default + Send + 'static> Stage<P, X> {
         }));
         match worked {
             Ok(Worked::Done(done, taken)) => {
-                self.size.observe(bytes, done.output.own_bytes(), done.busy);
+                self.size
+                    .observe(bytes, done.came.output.own_bytes(), done.came.busy);
                 // What is taken weighs about as much as the input that it comes from.
                 let values = if size_of::<X>() == 0 { 0 } else { bytes };
                 let held = charge(&done).max(values);

@@ -130,16 +130,16 @@ impl<P: Process> Attempt<'_, P> {
             return self.fail(failure, part.range).map(|()| None);
         }
         let chunk = whole.part(part.range.clone(), part.index, part.tries);
-        let point = self.so_far.output.point();
+        let point = self.so_far.came.output.point();
         match self.call(&chunk)? {
             Outcome::Done => {
-                self.so_far.processed += part.records;
-                self.so_far.runs.success();
+                self.so_far.came.processed += part.records;
+                self.so_far.came.runs.success();
                 Ok(None)
             }
             Outcome::Record(mark, error) => self.record_failed(part, mark, error),
             Outcome::Whole(error) => {
-                self.so_far.output.return_to(point);
+                self.so_far.came.output.return_to(point);
                 self.whole_failed(&chunk, part, error)
             }
         }
@@ -151,9 +151,9 @@ impl<P: Process> Attempt<'_, P> {
         mark: Mark,
         error: BoxError,
     ) -> Result<Option<Duration>, Ended> {
-        self.so_far.processed += mark.index;
+        self.so_far.came.processed += mark.index;
         if mark.index > 0 {
-            self.so_far.runs.success();
+            self.so_far.came.runs.success();
         }
         let before = if mark.index == 0 { part.tries } else { 0 };
         let (kind, error) = sort_out(error);
@@ -175,7 +175,7 @@ impl<P: Process> Attempt<'_, P> {
         }
         self.fail(failure, mark.span)?;
         // Blank lines at the end.
-        self.so_far.output.gap(rest.range);
+        self.so_far.came.output.gap(rest.range);
         Ok(None)
     }
 
@@ -200,8 +200,8 @@ impl<P: Process> Attempt<'_, P> {
             self.so_far.left.push(Part { tries, ..part });
             return Ok(self.try_again(failure));
         }
-        self.so_far.runs.failure();
-        if self.so_far.runs.trail >= policy.max_failing_runs {
+        self.so_far.came.runs.failure();
+        if self.so_far.came.runs.trail >= policy.max_failing_runs {
             return Err(Ended::AllFail(failure));
         }
         if policy.stops {
@@ -211,16 +211,16 @@ impl<P: Process> Attempt<'_, P> {
             0 => {
                 // Blank lines: no record is at fault.
                 self.so_far.suspect();
-                self.so_far.output.gap(range);
+                self.so_far.came.output.gap(range);
             }
             1 => {
-                self.so_far.output.gap(range.start..record.start);
+                self.so_far.came.output.gap(range.start..record.start);
                 self.fail(failure, record.clone())?;
-                self.so_far.output.gap(record.end..range.end);
+                self.so_far.came.output.gap(record.end..range.end);
             }
             records => {
                 self.so_far.suspect();
-                self.so_far.runs.first.get_or_insert(failure);
+                self.so_far.came.runs.first.get_or_insert(failure);
                 let half = records / 2;
                 let middle = range.start + start_of(chunk, half);
                 self.so_far.left.push(part.from(middle, half).half());
@@ -243,7 +243,7 @@ impl<P: Process> Attempt<'_, P> {
                 Err(payload) => return Err(Ended::Start(Held(panicked(payload)))),
             },
         };
-        let output = &mut self.so_far.output;
+        let output = &mut self.so_far.came.output;
         let called = catch_unwind(AssertUnwindSafe(|| {
             process.chunk(&mut state, chunk, output)?;
             output.settle_text().map_err(ChunkError::Whole)
@@ -257,7 +257,7 @@ impl<P: Process> Attempt<'_, P> {
                         return Ok(Outcome::Done);
                     }
                     Err(ChunkError::Stopped) => {
-                        self.so_far.processed += output.end().map_or(0, |last| last + 1);
+                        self.so_far.came.processed += output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
                     Err(ChunkError::Fatal(error)) => return Err(Ended::Fatal(Held(error))),
@@ -293,10 +293,10 @@ impl<P: Process> Attempt<'_, P> {
             // An end that was added is not of the record as it was.
             let own = self.framed.own_bytes().len();
             let bytes = self.framed.source(range.start.min(own)..range.end.min(own));
-            self.so_far.rejected.extend_from_slice(&bytes);
-            failure.rejected = self.so_far.rejected.len();
+            self.so_far.came.rejected.extend_from_slice(&bytes);
+            failure.rejected = self.so_far.came.rejected.len();
         }
-        self.so_far.failures.push(failure);
+        self.so_far.came.failures.push(failure);
         Ok(())
     }
 
@@ -330,7 +330,7 @@ impl<P: Process> Attempt<'_, P> {
             kind,
             text: length_of_text(&error),
             error: Held(error),
-            written: self.so_far.output.len(),
+            written: self.so_far.came.output.len(),
             rejected: 0,
         }
     }

@@ -51,21 +51,37 @@ pub(super) struct SoFar {
     pub begun: bool,
     /// What the process is to be called for, the next part last.
     pub left: Vec<Part>,
-    pub output: Buffer,
-    pub processed: u64,
-    /// Records that failed for good.
-    pub failures: Vec<RecordFailure>,
-    /// Their bytes, one after another.
-    pub rejected: Vec<u8>,
-    /// The last failed attempt of each record, or part, that did not fail for good.
-    pub retried: Vec<RecordFailure>,
-    pub retries: u64,
-    pub runs: FailingRuns,
+    pub came: Outcomes,
     /// How many records had failed when it was first not known which one is at fault.
     pub suspected: Option<usize>,
     /// A place in the chunk and the LF bytes before it, to count on from.
     pub counted: (usize, u64),
+}
+
+/// What came of the records that were worked on.
+pub(crate) struct Outcomes {
+    pub output: Buffer,
+    pub processed: u64,
+    /// Records that failed for good, in order.
+    pub failures: Vec<RecordFailure>,
+    /// Their bytes, one after another, if they are to be set aside.
+    pub rejected: Vec<u8>,
+    /// Records and parts that failed and were tried again with another result, in order; the last failing attempt of each.
+    pub retried: Vec<RecordFailure>,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    pub runs: FailingRuns,
+    /// Time spent on them.
     pub busy: Duration,
+}
+
+impl Outcomes {
+    /// Memory that they hold.
+    pub fn held(&self) -> usize {
+        let failures = self.failures.iter().chain(&self.retried);
+        let failures: usize = failures.map(RecordFailure::held).sum();
+        self.output.held() + self.rejected.capacity() + failures
+    }
 }
 
 impl SoFar {
@@ -73,48 +89,47 @@ impl SoFar {
         SoFar {
             begun: false,
             left: Vec::new(),
-            output,
-            processed: 0,
-            failures: Vec::new(),
-            rejected: Vec::new(),
-            retried: Vec::new(),
-            retries: 0,
-            runs: FailingRuns::default(),
+            came: Outcomes {
+                output,
+                processed: 0,
+                failures: Vec::new(),
+                rejected: Vec::new(),
+                retried: Vec::new(),
+                retries: 0,
+                runs: FailingRuns::default(),
+                busy: Duration::ZERO,
+            },
             suspected: None,
             counted: (0, 0),
-            busy: Duration::ZERO,
         }
     }
 
     /// Notes a failed attempt down that is followed by another.
     pub fn retry(&mut self, failure: RecordFailure) {
-        self.retries += 1;
+        self.came.retries += 1;
         self.forget_retry(&failure);
-        self.retried.push(failure);
+        self.came.retried.push(failure);
     }
 
     /// A later attempt of the same part tells more.
     pub fn forget_retry(&mut self, failure: &RecordFailure) {
-        self.retried.pop_if(|last| {
+        self.came.retried.pop_if(|last| {
             (last.place.index, last.records) == (failure.place.index, failure.records)
         });
     }
 
     /// The chunk, or a part of it, failed, and it is not known which record is at fault.
     pub fn suspect(&mut self) {
-        self.suspected.get_or_insert(self.failures.len());
+        self.suspected.get_or_insert(self.came.failures.len());
     }
 
     /// It failed, but none of its records failed alone.
     pub fn is_flaky(&self) -> bool {
-        self.suspected == Some(self.failures.len())
+        self.suspected == Some(self.came.failures.len())
     }
 
     fn held(&self) -> usize {
-        let failures = self.failures.iter().chain(&self.retried);
-        let failures: usize = failures.map(RecordFailure::held).sum();
-        let left = self.left.capacity() * size_of::<Part>();
-        self.output.held() + self.rejected.capacity() + left + failures
+        self.came.held() + self.left.capacity() * size_of::<Part>()
     }
 }
 

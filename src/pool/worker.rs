@@ -2,15 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use memchr::memchr_iter;
 
 use super::attempt::Attempt;
-use super::failure::{Ended, Held, RecordFailure, panicked};
+use super::failure::{Ended, Held, panicked};
 use super::policy::Policy;
-use super::runs::FailingRuns;
-use super::so_far::{Begun, Pending, SoFar};
+use super::so_far::{Begun, Outcomes, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::{Digest, crc};
 use crate::control::Control;
@@ -49,17 +48,7 @@ pub(crate) enum Worked<X> {
 
 /// The result of a chunk.
 pub(crate) struct Done {
-    pub output: Buffer,
-    pub processed: u64,
-    /// Records that failed for good, in order.
-    pub failures: Vec<RecordFailure>,
-    /// Their bytes, one after another, if they are to be set aside.
-    pub rejected: Vec<u8>,
-    /// Records and parts that failed and were tried again with another result, in order; the last failing attempt of each.
-    pub retried: Vec<RecordFailure>,
-    /// Attempts beyond the first.
-    pub retries: u64,
-    pub runs: FailingRuns,
+    pub came: Outcomes,
     /// The chunk failed, but none of its records failed alone.
     pub is_flaky: bool,
     /// Why the work ended before the chunk did.
@@ -73,7 +62,6 @@ pub(crate) struct Done {
     pub sums: Option<Sums>,
     /// The chunk's last bytes, where the input is watched.
     pub tail: Vec<u8>,
-    pub busy: Duration,
     pub worker: usize,
 }
 
@@ -89,9 +77,7 @@ pub(crate) struct Sums {
 impl Done {
     /// What the result holds until it is written.
     pub fn held(&self) -> usize {
-        let failures = self.failures.iter().chain(&self.retried);
-        let failures: usize = failures.map(RecordFailure::held).sum();
-        self.output.held() + self.rejected.capacity() + self.place.held() + failures
+        self.came.held() + self.place.held()
     }
 }
 
@@ -145,7 +131,7 @@ impl<P: Process> Work<P> {
         if let Some(state) = attempt.state.take() {
             self.states().push(state);
         }
-        so_far.busy += start.elapsed();
+        so_far.came.busy += start.elapsed();
         let ended = match went {
             Ok(Some(delay)) => {
                 let due = Instant::now() + delay;
@@ -196,7 +182,7 @@ impl<P: Process> Work<P> {
         mut ended: Option<Ended>,
         worker: usize,
     ) -> Done {
-        let closed = so_far.output.close();
+        let closed = so_far.came.output.close();
         // What could not be spilled is gone: such output is neither summed nor written.
         let is_whole = closed.is_ok();
         if let Err(error) = closed {
@@ -217,25 +203,18 @@ impl<P: Process> Work<P> {
                 0 => input,
                 _ => crc(&framed.bytes),
             };
-            let output = is_whole.then(|| so_far.output.sum(whole)).flatten();
+            let output = is_whole.then(|| so_far.came.output.sum(whole)).flatten();
             Sums { input, output }
         });
         Done {
             is_flaky: so_far.is_flaky(),
-            output: so_far.output,
-            processed: so_far.processed,
-            failures: so_far.failures,
-            rejected: so_far.rejected,
-            retried: so_far.retried,
-            retries: so_far.retries,
-            runs: so_far.runs,
+            came: so_far.came,
             ended,
             bytes: bytes.len() as u64,
             lines,
             sums,
             tail,
             place: framed.place,
-            busy: so_far.busy,
             worker,
         }
     }

@@ -25,6 +25,7 @@ mod status;
 mod streams;
 mod units;
 mod voice;
+mod whole;
 mod work;
 
 use std::io::{self, Write};

@@ -112,17 +112,16 @@ impl Plan {
     pub fn new(
         command: &'static str,
         default_format: FormatArg,
-        mut input: InputArgs,
+        input: InputArgs,
         run: RunArgs,
         show: ShowArgs,
     ) -> anyhow::Result<Plan> {
-        let dialect = Dialect::take(&mut input);
         let inputs = inputs(input.inputs, input.files0_from.as_deref())?;
         let format_name = input.from.unwrap_or_else(|| match &inputs[0] {
             InputName::Stdin => default_format,
             InputName::Path(path) => format_of_name(path).unwrap_or(default_format),
         });
-        let format = dialect.apply(format_name, &format_name.format());
+        let format = input.dialect.apply(format_name, &format_name.format());
         let format = format.ok_or_else(|| usage(Dialect::REFUSED))?;
         Ok(Plan {
             command,

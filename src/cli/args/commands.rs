@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, ShowArgs};
+use crate::cli::dialect::Dialect;
 use crate::cli::units;
 use crate::cli::work::Work;
 
@@ -77,17 +78,8 @@ pub struct BenchArgs {
     /// The format [default: by the input's name, as in `cat`]
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub from: Option<FormatArg>,
-    /// The byte between two fields
-    #[arg(short, long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
-    #[arg(help_heading = "Input")]
-    pub delimiter: Option<u8>,
-    /// The byte that quotes a field
-    #[arg(long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
-    #[arg(help_heading = "Input")]
-    pub quote: Option<u8>,
-    /// Quotes are plain data
-    #[arg(long, conflicts_with = "quote", help_heading = "Input")]
-    pub no_quoting: bool,
+    #[command(flatten)]
+    pub dialect: Dialect,
     /// The first record of CSV or TSV is no header
     #[arg(long, alias = "no-headers", help_heading = "Input")]
     pub no_header: bool,

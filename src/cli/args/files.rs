@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 use inorder::Encoding;
 
 use super::values::{CompressArg, DecompressArg, FormatArg};
+use crate::cli::dialect::Dialect;
 use crate::cli::units;
 
 #[derive(Debug, Args)]
@@ -26,17 +27,8 @@ pub struct InputArgs {
         hide_possible_values = false
     )]
     pub from: Option<FormatArg>,
-    /// The byte between two fields; `tab`, `\t` and `\x01` are understood [default: comma for csv, tab for tsv]
-    #[arg(short, long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
-    #[arg(help_heading = "Input")]
-    pub delimiter: Option<u8>,
-    /// The byte that quotes a field [default: " for csv, none for tsv]
-    #[arg(long, value_name = "CHAR", value_parser = units::character, allow_hyphen_values = true)]
-    #[arg(help_heading = "Input")]
-    pub quote: Option<u8>,
-    /// Quotes are plain data
-    #[arg(long, conflicts_with = "quote", help_heading = "Input")]
-    pub no_quoting: bool,
+    #[command(flatten)]
+    pub dialect: Dialect,
     /// The first record of CSV or TSV is no header
     #[arg(long, alias = "no-headers", help_heading = "Input")]
     pub no_header: bool,

@@ -55,7 +55,7 @@ fn all_options_of_cat() {
     );
     assert_eq!(args.input.from, Some(FormatArg::Tsv));
     assert_eq!(
-        (args.input.delimiter, args.input.quote),
+        (args.input.dialect.delimiter, args.input.dialect.quote),
         (Some(b'\t'), Some(b'\''))
     );
     assert!(args.input.no_header && args.input.no_mmap && args.output.no_output_header);
@@ -88,8 +88,11 @@ fn all_options_of_cat() {
 
 #[test]
 fn odd_but_right() {
-    assert_eq!(cat("inorder cat -d - x").input.delimiter, Some(b'-'));
-    assert_eq!(cat("inorder cat -d, x").input.delimiter, Some(b','));
+    assert_eq!(
+        cat("inorder cat -d - x").input.dialect.delimiter,
+        Some(b'-')
+    );
+    assert_eq!(cat("inorder cat -d, x").input.dialect.delimiter, Some(b','));
     assert_eq!(cat("inorder cat -- -f").input.inputs, [PathBuf::from("-f")]);
     assert_eq!(cat("inorder cat -q").show.progress, ProgressArg::Never);
     assert_eq!(

@@ -17,7 +17,7 @@ const BUFFER: usize = 64 << 10;
 
 /// Runs the loop over one file, to standard output.
 pub fn plain_loop(args: CatArgs) -> anyhow::Result<Status> {
-    let (quote, no_quoting) = (args.input.quote, args.input.no_quoting);
+    let (quote, no_quoting) = (args.input.dialect.quote, args.input.dialect.no_quoting);
     let has_header = !args.input.no_header;
     let plan = CatPlan::new(args)?;
     let [InputName::Path(path)] = &plan.plan.inputs[..] else {

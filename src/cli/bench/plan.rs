@@ -84,8 +84,8 @@ fn options(args: &BenchArgs) -> Vec<OsString> {
     let format = args.from.and_then(|format| format.to_possible_value());
     add("--from", format.map(|format| format.get_name().to_string()));
     let character = |byte: u8| format!("\\x{byte:02x}");
-    add("--delimiter", args.delimiter.map(character));
-    add("--quote", args.quote.map(character));
+    add("--delimiter", args.dialect.delimiter.map(character));
+    add("--quote", args.dialect.quote.map(character));
     add("--memory", args.memory.map(|bytes| bytes.to_string()));
     add("--records", args.records.map(|number| number.to_string()));
     add(
@@ -93,7 +93,7 @@ fn options(args: &BenchArgs) -> Vec<OsString> {
         args.chunk_size.map(|bytes| bytes.to_string()),
     );
     for (name, given) in [
-        ("--no-quoting", args.no_quoting),
+        ("--no-quoting", args.dialect.no_quoting),
         ("--no-header", args.no_header),
         ("--no-mmap", args.no_mmap),
     ] {

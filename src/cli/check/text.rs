@@ -8,6 +8,7 @@ use memchr::{memchr, memchr_iter};
 use serde::Serialize;
 
 use crate::cli::units::{counted, grouped};
+use crate::cli::whole::Whole;
 
 /// Scanned at a time, several times over: it stays in the nearest cache.
 const BLOCK: usize = 4096;
@@ -53,24 +54,14 @@ pub struct TextReport {
 
 /// The chunk that was scanned last. What is given again of it, after a failing record, is not counted twice.
 #[derive(Debug, Default)]
-pub struct Scanned {
-    start: u64,
-    end: u64,
-    address: usize,
-}
+pub struct Scanned(Option<Whole>);
 
 impl Scanned {
     /// Whether this is the rest of that chunk. Notes it down if not.
     fn has(&mut self, chunk: &Chunk<'_>) -> bool {
-        let (start, bytes) = (chunk.offset(), chunk.bytes());
-        let now = Scanned {
-            start,
-            end: start + bytes.len() as u64,
-            address: bytes.as_ptr_range().end as usize,
-        };
-        let rest = now.start > self.start && (now.end, now.address) == (self.end, self.address);
+        let rest = self.0.is_some_and(|whole| whole.has(chunk));
         if !rest {
-            *self = now;
+            self.0 = Some(Whole::of(chunk));
         }
         rest
     }

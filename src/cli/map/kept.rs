@@ -5,12 +5,11 @@ use bytes::Bytes;
 use inorder::Chunk;
 
 use super::rows::Rows;
+use crate::cli::whole::Whole;
 
 /// Of one chunk of a run.
 pub struct Kept {
-    seq: u64,
-    /// Where the slab begins in the chunk's input.
-    pub start: u64,
+    whole: Whole,
     /// The chunk's bytes, of which strings are slices.
     pub slab: Bytes,
     pub rows: Rows,
@@ -19,19 +18,20 @@ pub struct Kept {
 impl Kept {
     pub fn of(chunk: &Chunk<'_>, strings: bool) -> Kept {
         Kept {
-            seq: chunk.seq(),
-            start: chunk.offset(),
+            whole: Whole::of(chunk),
             slab: Bytes::copy_from_slice(chunk.bytes()),
             rows: Rows::new(chunk.header(), strings),
         }
     }
 
-    /// Whether all of this is of that chunk: it is the same one, or a part of it. A sequence number stands for one run of bytes.
+    /// Whether all of this is of that chunk.
     pub fn has(&self, chunk: &Chunk<'_>) -> bool {
-        let end = chunk.offset() + chunk.bytes().len() as u64;
-        chunk.seq() == self.seq
-            && self.start <= chunk.offset()
-            && end <= self.start + self.slab.len() as u64
+        self.whole.has(chunk)
+    }
+
+    /// Where the slab begins in the chunk's input.
+    pub fn start(&self) -> u64 {
+        self.whole.start
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
                 self.made.fetch_add(1, Relaxed);
                 Kept::of(chunk, false)
             }));
-            let start = (chunk.offset() - kept.start) as usize;
+            let start = (chunk.offset() - kept.start()) as usize;
             let end = start + chunk.bytes().len();
             assert_eq!(&kept.slab[start..end], chunk.bytes());
             chunk.each(out, |record, out| {

@@ -41,7 +41,7 @@ impl MapPlan {
     pub fn new(mut args: MapArgs) -> anyhow::Result<MapPlan> {
         refuse(&args.refused)?;
         let filter = take_filter(&mut args)?;
-        let typed = Dialect::take(&mut args.input);
+        let typed = std::mem::take(&mut args.input.dialect);
         let no_output_header = args.output.no_output_header;
         let mut plan = Plan::new("map", FormatArg::Ndjson, args.input, args.run, args.show)?;
         let output = plan.with_result(args.output, args.failures)?;
@@ -90,7 +90,7 @@ impl MapPlan {
         let columns = args.result.columns.as_deref().map(columns).transpose()?;
         plan.depends_on("filter", &filter);
         plan.depends_on("variables", variables.typed());
-        if let Some(environment) = variables.environment_of(&filter) {
+        if let Some(environment) = Variables::environment_of(&filter) {
             plan.depends_on("environment", environment);
         }
         plan.depends_on("columns", format!("{columns:?}"));

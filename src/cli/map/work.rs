@@ -97,7 +97,7 @@ impl Process for Map<'_> {
             map: self,
             slab: &kept.slab,
             value: Val::Null,
-            start: kept.start,
+            start: kept.start(),
             context: context(&surroundings, &self.variables.values),
             columns: columns.map(|columns| columns.for_chunk(self.input_layout(rows), out)),
             rows,

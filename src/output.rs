@@ -181,16 +181,9 @@ impl<'a> Output<'a> {
         if let Way::Discard = self.way {
             return Ok(());
         }
-        let mut block = vec![0; COPY_BLOCK.min(usize::try_from(len).unwrap_or(COPY_BLOCK))];
-        let mut left = len;
-        while left > 0 {
-            let want = block.len().min(usize::try_from(left).unwrap_or(COPY_BLOCK));
-            file.read_exact(&mut block[..want])
-                .map_err(OutputError::spill)?;
-            self.write_all(&mut [IoSlice::new(&block[..want])])?;
-            left -= want as u64;
-        }
-        Ok(())
+        pieces(file, len, |piece| {
+            self.write_all(&mut [IoSlice::new(piece)])
+        })
     }
 
     /// Hands on what a writer keeps back. Files and pipes keep nothing back.
@@ -237,6 +230,24 @@ impl<'a> Output<'a> {
     pub(crate) fn error(&self, what: &'static str, source: io::Error) -> OutputError {
         OutputError::new(&self.name, what, source)
     }
+}
+
+/// Reads `len` bytes that follow the current position of `file`, a spill file, piece by piece.
+fn pieces(
+    file: &mut File,
+    len: u64,
+    mut write: impl FnMut(&[u8]) -> Result<(), OutputError>,
+) -> Result<(), OutputError> {
+    let mut block = vec![0; COPY_BLOCK.min(usize::try_from(len).unwrap_or(COPY_BLOCK))];
+    let mut left = len;
+    while left > 0 {
+        let want = block.len().min(usize::try_from(left).unwrap_or(COPY_BLOCK));
+        file.read_exact(&mut block[..want])
+            .map_err(OutputError::spill)?;
+        write(&block[..want])?;
+        left -= want as u64;
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Output<'_> {

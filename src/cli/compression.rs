@@ -17,7 +17,15 @@ pub fn compression(
         CompressArg::None => None,
         CompressArg::Gzip => Some(Compress::gzip()),
         CompressArg::Zstd => Some(Compress::zstd()),
-        CompressArg::Auto => name.map(by_name).transpose()?.flatten(),
+        CompressArg::Auto => name
+            .map(by_name)
+            .transpose()
+            .map_err(|error| {
+                usage(format!(
+                    "{error}; --compress none writes plain bytes under this name"
+                ))
+            })?
+            .flatten(),
     };
     match (compress, level) {
         (Some(compress), Some(level)) => {
@@ -39,7 +47,7 @@ pub fn by_name(name: &Path) -> anyhow::Result<Option<Compress>> {
         Some("gz" | "gzip") => Ok(Some(Compress::gzip())),
         Some("zst" | "zstd") => Ok(Some(Compress::zstd())),
         Some(other @ ("bz2" | "xz" | "bgz" | "bgzf")) => Err(usage(format!(
-            "{other} can't be written: only gzip and zstd can; --compress none writes plain bytes under this name"
+            "{other} can't be written: only gzip and zstd can"
         ))),
         _ => Ok(None),
     }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::pack::Named;
 use crate::checksum::crc;
 use crate::summary::Counters;
 
@@ -142,9 +143,9 @@ pub(crate) struct OutputState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RejectsState {
     pub path: OsString,
-    /// Name and level of what compresses the records.
+    /// What compresses the records.
     #[serde(default)]
-    pub compress: Option<(String, i32)>,
+    pub compress: Option<Named>,
     pub records: OutputState,
     pub errors: OutputState,
     /// The record written last has no end.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{IoSlice, Read};
+use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::checkpoint::{FileState, OutputState};
 use super::pack::{BLOCK, Compress, Packer};
 #[cfg(unix)]
 use super::part::Part;
-use super::{COPY_BLOCK, Output, OutputError};
+use super::{Output, OutputError, pieces};
 use crate::text::{Encoding, Transcoder, Unencodable};
 
 /// Where the ordered stage writes.
@@ -193,16 +193,9 @@ impl<'o> Outlet<'o> {
         if self.blocks.is_none() {
             return self.output()?.copy_from(file, len);
         }
-        let mut piece = vec![0; COPY_BLOCK.min(usize::try_from(len).unwrap_or(COPY_BLOCK))];
-        let mut left = len;
-        while left > 0 {
-            let n = piece.len().min(usize::try_from(left).unwrap_or(COPY_BLOCK));
-            file.read_exact(&mut piece[..n])
-                .map_err(OutputError::spill)?;
-            self.write_all(&mut [IoSlice::new(&piece[..n])])?;
-            left -= n as u64;
-        }
-        Ok(())
+        pieces(file, len, |piece| {
+            self.write_all(&mut [IoSlice::new(piece)])
+        })
     }
 
     /// Hands on what is kept back, a block that is not full too: for the end of a run that failed, unless a later one is to go on with it.

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io;
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sync::{Mutex, lock};
 
 #[cfg(feature = "gzip")]
@@ -82,12 +84,12 @@ impl Compress {
     }
 
     /// Its name and level, to be [found again](Compress::found).
-    pub(crate) fn named(self) -> (String, i32) {
-        (self.levels().0.to_owned(), self.level)
+    pub(crate) fn named(self) -> Named {
+        Named(self.levels().0.to_owned(), self.level)
     }
 
     /// Nothing if this build of the crate lacks it.
-    pub(crate) fn found((name, level): &(String, i32)) -> Option<Compress> {
+    pub(crate) fn found(Named(name, level): &Named) -> Option<Compress> {
         let known = [
             #[cfg(feature = "gzip")]
             Compress::gzip(),
@@ -110,10 +112,14 @@ impl Compress {
     }
 }
 
-impl fmt::Display for Compress {
+/// Name and level of what compresses, which this build of the crate may lack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Named(pub String, i32);
+
+impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, _) = self.levels();
-        write!(f, "{name} at level {}", self.level)
+        let Named(name, level) = self;
+        write!(f, "{name} at level {level}")
     }
 }
 

@@ -27,18 +27,16 @@ pub(crate) enum StoreError {
     Fault(Fault),
 }
 
-/// `NAME.checkpoint`.
-pub(crate) fn checkpoint_name(name: &OsStr) -> OsString {
-    [name, OsStr::new(".checkpoint")].into_iter().collect()
-}
-
 /// A longer file is none of ours.
 const LONGEST: u64 = 1 << 30;
 
 impl Store {
     /// Of the output that goes to this place.
     pub fn beside(output: &Place) -> Result<Store, Fault> {
-        let place = output.sibling(checkpoint_name(&output.name))?;
+        let name: OsString = [&output.name, OsStr::new(".checkpoint")]
+            .into_iter()
+            .collect();
+        let place = output.sibling(name)?;
         hidden::remove_stale(&place);
         hidden::remove_stale(output);
         Ok(Store { place })

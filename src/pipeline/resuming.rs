@@ -15,9 +15,8 @@ use crate::frame::GoOn;
 use crate::input::{Input, InputError, Origin, Recycler, Waker};
 use crate::output::checkpoint::{Checkpoint, HeaderState, Identity, Summed};
 use crate::output::keeper::Keeper;
-use crate::output::pack::Compress;
-use crate::output::part::{Part, part_name};
-use crate::output::store::{Store, checkpoint_name};
+use crate::output::part::Part;
+use crate::output::store::Store;
 use crate::output::target::{Place, Target, find};
 use crate::output::{Fault, OutputError, Sink};
 use crate::resume::Resume;
@@ -27,6 +26,9 @@ use crate::text::Encoding;
 /// The state of the run that goes on, while it does.
 pub(super) struct Resuming {
     path: PathBuf,
+    /// What holds the output until it is whole, and what holds this: beside the file that a link leads to.
+    pub part: PathBuf,
+    pub checkpoint: PathBuf,
     settings: Vec<(String, String)>,
     every: Duration,
     saved: Instant,
@@ -66,7 +68,11 @@ pub(super) fn open<'a>(
     let place = place_of(path)?;
     let compress = sink.compression();
     let mut settings_now = all_settings(settings, resume, &inputs);
-    settings_now.push(("compress".to_owned(), shown(compress)));
+    let named = compress.map(|compress| compress.named().to_string());
+    settings_now.push((
+        "compress".to_owned(),
+        named.unwrap_or_else(|| "none".to_owned()),
+    ));
     let store = Store::beside(&place).map_err(|fault| output_error(fault.of(path)))?;
     let rejects = settings.on_error.rejects();
     let files = Files::of(path, place, rejects)?;
@@ -80,10 +86,6 @@ pub(super) fn open<'a>(
         control: Arc::clone(control),
     };
     opening.open(settings, resume.restart)
-}
-
-fn shown(compress: Option<Compress>) -> String {
-    compress.map_or_else(|| "none".to_owned(), |compress| compress.to_string())
 }
 
 /// All inputs, which must be files that can be read again.
@@ -183,18 +185,6 @@ impl Resuming {
         self.keeper.save(self.encode(checkpoint)?);
         self.saved = Instant::now();
         Ok(())
-    }
-
-    /// What holds the output until it is whole.
-    pub fn part_path(&self) -> PathBuf {
-        let name = self.path.file_name().unwrap_or_default();
-        self.path.with_file_name(part_name(name))
-    }
-
-    /// What holds the state of the run.
-    pub fn checkpoint_path(&self) -> PathBuf {
-        let name = self.path.file_name().unwrap_or_default();
-        self.path.with_file_name(checkpoint_name(name))
     }
 
     /// The settings that go into each checkpoint.

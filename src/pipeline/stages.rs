@@ -66,7 +66,7 @@ impl<'a, P: Process + Clone> Stages<'a, P> {
         #[cfg(unix)]
         let left = match &resumed {
             Some(Resumed { resuming, .. }) if settings.memory_map => {
-                guard_left(&resuming.part_path(), &resuming.checkpoint_path())
+                guard_left(&resuming.part, &resuming.checkpoint)
             }
             _ => None,
         };

@@ -22,36 +22,24 @@ impl<P: Process> Ordered<'_, P> {
         preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
-        self.write_top(opening, output_header, preamble, buffers)?;
-        #[cfg(unix)]
-        self.begun();
-        Ok(())
-    }
-
-    fn write_top(
-        &mut self,
-        opening: &Opening,
-        output_header: bool,
-        preamble: Preamble,
-        buffers: &Arc<BufferSettings>,
-    ) -> Result<(), Error> {
         let header = opening.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
         let written = output_header || with_header.is_none();
         if written {
             self.write(preamble.of(&opening.preamble))?;
         }
-        let Some((info, header)) = with_header else {
-            return Ok(());
-        };
-        // It is made where it is not to be written too: the process may learn from it.
-        let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
-        #[cfg(unix)]
-        self.keep_header(&mut buffer, opening.header_lacks_end)?;
-        match written {
-            true => self.write_buffer(&mut buffer, None),
-            false => Ok(()),
+        if let Some((info, header)) = with_header {
+            // It is made where it is not to be written too: the process may learn from it.
+            let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
+            #[cfg(unix)]
+            self.keep_header(&mut buffer, opening.header_lacks_end)?;
+            if written {
+                self.write_buffer(&mut buffer, None)?;
+            }
         }
+        #[cfg(unix)]
+        self.begun();
+        Ok(())
     }
 
     /// The header that the work gives.

@@ -170,7 +170,7 @@ impl<P: Process> Ordered<'_, P> {
         let Some(resuming) = self.resuming.take() else {
             return result;
         };
-        let part_path = resuming.part_path();
+        let part_path = resuming.part.clone();
         let mut parts = Vec::new();
         if let Some(rejects) = self.failures.open_rejects().and_then(|it| it.parts()) {
             parts.extend(rejects);

@@ -12,7 +12,7 @@ use crate::output::checkpoint::{
     Checkpoint, FileState, OutputState, Place as InputPlace, RejectsState, State,
 };
 use crate::output::keeper::Keeper;
-use crate::output::pack::Compress;
+use crate::output::pack::{Compress, Named};
 use crate::output::part::{Part, PartError, holds};
 use crate::output::store::{Store, StoreError};
 use crate::output::target::Place;
@@ -119,21 +119,23 @@ impl Opening {
                 self.begin(settings)
             }
             Some(Err(garbled)) => Err(refused(&self.store.path(), garbled.to_string())),
-            Some(Ok(from)) if from.state == State::Untrusted => {
-                let what = "the run that left this found that its results may be wrong: it can only be restarted";
-                Err(refused(&self.store.path(), what))
-            }
             Some(Ok(from)) => {
+                let published = match from.state {
+                    State::Running => None,
+                    State::Publishing => Some(&self.files.output),
+                    State::Untrusted => {
+                        let what = "the run that left this found that its results may be wrong: it can only be restarted";
+                        return Err(refused(&self.store.path(), what));
+                    }
+                };
                 self.check_settings(&from)?;
-                let output = &self.files.output;
-                let published = (from.state == State::Publishing).then_some(output);
                 check_inputs(settings, &from, published, &self.control)?;
                 if let Some(rejects) = &from.rejects {
                     self.files.rejects = Some(self.rejects_of(rejects)?);
                 }
-                match from.state {
-                    State::Running | State::Untrusted => self.go_on(settings, from, part),
-                    State::Publishing => self.publish(&from, part),
+                match published {
+                    None => self.go_on(settings, from, part),
+                    Some(_) => self.publish(&from, part),
                 }
             }
         }
@@ -215,6 +217,9 @@ impl Opening {
         if let Some((parts, ..)) = &rejects {
             descriptors.extend(parts.iter().map(Part::descriptor));
         }
+        // As short as the name that was given.
+        let shown = |path: PathBuf| path.strip_prefix(".").map_or(path.clone(), Path::to_owned);
+        let (part, checkpoint) = (shown(output.path()), shown(self.store.path()));
         let keeper = descriptors
             .into_iter()
             .collect::<std::io::Result<Vec<_>>>()
@@ -227,6 +232,8 @@ impl Opening {
         });
         let resuming = Resuming {
             path: self.path,
+            part,
+            checkpoint,
             settings: self.settings,
             every: self.every,
             saved: Instant::now(),
@@ -346,9 +353,9 @@ impl Opening {
                 Err(self.changed("rejects", Some(then), Some(escaped(&now.path))))
             }
             (Some(then), Some(now)) if then.compress != now.compress.map(Compress::named) => {
-                let shown = |named: (String, i32)| format!("{} at level {}", named.0, named.1);
-                let (then, now) = (then.compress.clone(), now.compress.map(Compress::named));
-                Err(self.changed("rejects-compress", then.map(shown), now.map(shown)))
+                let then = then.compress.as_ref().map(Named::to_string);
+                let now = now.compress.map(|compress| compress.named().to_string());
+                Err(self.changed("rejects-compress", then, now))
             }
             _ => Ok(()),
         }

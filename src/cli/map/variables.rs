@@ -89,8 +89,10 @@ impl Variables {
     }
 
     /// The environment, if this filter may see it.
-    pub fn environment_of(&self, filter: &str) -> Option<String> {
-        names_environment(filter).then(|| summed(&self.env.to_string()))
+    pub fn environment_of(filter: &str) -> Option<String> {
+        // Their order depends on who started the program.
+        let variables = || std::env::vars_os().collect::<BTreeMap<_, _>>();
+        names_environment(filter).then(|| summed(&format!("{:?}", variables())))
     }
 }
 
@@ -150,14 +152,8 @@ fn shown(path: &str) -> String {
 /// What is not UTF-8 has no form as a string of a filter; jq, too, replaces it.
 fn environment() -> Val {
     let lossy = |text: std::ffi::OsString| Val::from(text.to_string_lossy().into_owned());
-    // In an order that does not depend on who started the program.
-    let variables: BTreeMap<_, _> = std::env::vars_os().collect();
-    let members = variables.into_iter();
-    Val::obj(
-        members
-            .map(|(name, value)| (lossy(name), lossy(value)))
-            .collect(),
-    )
+    let members = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+    Val::obj(members.collect())
 }
 
 #[cfg(test)]

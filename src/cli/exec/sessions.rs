@@ -104,7 +104,6 @@ impl Filter<'_> {
 
     /// Lets a process end, which was given no more than it has answered.
     pub fn dismiss(&self, mut session: Session) -> Result<(), BoxError> {
-        session.close();
         let status = session.end(self.stop.interrupts()?)?;
         if let Some(surplus) = session.surplus() {
             return Err(Surplus::error(surplus).into());

@@ -1,9 +1,12 @@
 //! Random inputs, formats and settings.
 
+use std::path::PathBuf;
+
 use inorder::{Builder, Format, OnError, Pipeline};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use tempfile::TempDir;
 
 /// How an input comes in.
 #[derive(Debug, Clone)]
@@ -239,4 +242,29 @@ pub fn inputs() -> BoxedStrategy<Vec<Text>> {
         }),
     ]
     .boxed()
+}
+
+/// The inputs as files, and a place for what is made of them.
+pub struct Files {
+    pub folder: TempDir,
+    pub inputs: Vec<PathBuf>,
+}
+
+impl Files {
+    pub fn new(inputs: &[Text]) -> Files {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |n| folder.path().join(format!("input-{n}"));
+        let paths: Vec<PathBuf> = (0..inputs.len()).map(name).collect();
+        for (path, input) in paths.iter().zip(inputs) {
+            std::fs::write(path, &input.0).unwrap();
+        }
+        Files {
+            folder,
+            inputs: paths,
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
 }

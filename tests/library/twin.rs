@@ -1,15 +1,13 @@
 //! Every run gives what the sequential one gives: output, error, counts, failures told.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use inorder::{
     Builder, Error, ErrorKind, Format, Pipeline, Position, Process, Sink, Source, Summary,
 };
 use proptest::prelude::*;
-use tempfile::TempDir;
 
-use crate::generate::{How, Place, Text, Way, What, how, inputs, what};
+use crate::generate::{Files, How, Place, Text, Way, What, how, inputs, what};
 use crate::support::{ShortReads, WarmUp, check};
 use crate::work::{Each, Fate, Kept, Plan, Recorder, Whole, Writes};
 
@@ -51,23 +49,7 @@ fn counts(result: &Result<Summary, Error>) -> Vec<u64> {
     }
 }
 
-/// The inputs as files, and a place for the output.
-struct Files {
-    folder: TempDir,
-    paths: Vec<PathBuf>,
-}
-
 impl Files {
-    fn new(inputs: &[Text]) -> Files {
-        let folder = tempfile::tempdir().unwrap();
-        let name = |n| folder.path().join(format!("input-{n}"));
-        let paths: Vec<PathBuf> = (0..inputs.len()).map(name).collect();
-        for (path, input) in paths.iter().zip(inputs) {
-            std::fs::write(path, &input.0).unwrap();
-        }
-        Files { folder, paths }
-    }
-
     fn source<'i>(&self, inputs: &'i [Text], way: &Way) -> Source<'i> {
         match (way, inputs) {
             (Way::Bytes, [Text(input)]) => Source::bytes(input),
@@ -76,7 +58,7 @@ impl Files {
                 lengths: lengths.clone(),
                 reads: 0,
             }),
-            _ => Source::files(&self.paths),
+            _ => Source::files(&self.inputs),
         }
     }
 
@@ -92,7 +74,7 @@ impl Files {
                 (result, Some(Text(output)))
             }
             Place::File => {
-                let path = self.folder.path().join("output");
+                let path = self.path("output");
                 let result = pipeline.run(source, Sink::file(&path), process);
                 let output = std::fs::read(&path).ok().map(Text);
                 let _ = std::fs::remove_file(&path);

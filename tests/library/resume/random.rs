@@ -14,9 +14,8 @@ use inorder::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tempfile::TempDir;
 
-use crate::generate::{How, Text, What, how, inputs, what};
+use crate::generate::{Files, How, Text, What, how, inputs, what};
 use crate::support::{WarmUp, check};
 use crate::work::{Each, Plan};
 
@@ -136,29 +135,7 @@ struct Came {
     notes: Vec<String>,
 }
 
-struct Files {
-    folder: TempDir,
-    inputs: Vec<PathBuf>,
-}
-
 impl Files {
-    fn new(inputs: &[Text]) -> Files {
-        let folder = tempfile::tempdir().unwrap();
-        let name = |n| folder.path().join(format!("input-{n}"));
-        let paths: Vec<PathBuf> = (0..inputs.len()).map(name).collect();
-        for (path, input) in paths.iter().zip(inputs) {
-            std::fs::write(path, &input.0).unwrap();
-        }
-        Files {
-            folder,
-            inputs: paths,
-        }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     fn on_error(&self, what: &What) -> OnError {
         match what.skip {
             true => OnError::Reject(Rejects::file(self.path("bad"))),
@@ -166,7 +143,7 @@ impl Files {
         }
     }
 
-    fn run(
+    fn resume(
         &self,
         builder: Builder,
         process: impl FnOnce(StopHandle) -> Stopping<'static>,
@@ -249,7 +226,7 @@ fn go_on(files: &Files, what: &What, plan: Plan, tries: &[Try], last: &How) -> C
             .set(what.builder().on_error(policy))
             .resume(resume.clone().every(every));
         let folder = files.folder.path().to_owned();
-        let result = files.run(builder, |handle| {
+        let result = files.resume(builder, |handle| {
             let killed = std::sync::Arc::clone(&killed);
             let end = try_.end;
             Stopping {
@@ -303,7 +280,7 @@ fn go_on(files: &Files, what: &What, plan: Plan, tries: &[Try], last: &How) -> C
         }
     }
     let builder = last.set(what.builder().on_error(files.on_error(what)));
-    let result = files.run(builder.resume(resume), |_| Stopping {
+    let result = files.resume(builder.resume(resume), |_| Stopping {
         inner: Each {
             plan,
             warm_up: Some(WarmUp::default()),
@@ -321,7 +298,7 @@ fn test(what: &What, inputs: &[Text], plan: Plan, tries: &[Try], last: &How) {
         .builder()
         .on_error(files.on_error(what))
         .sequential(true);
-    let whole = files.run(builder, |_| Stopping {
+    let whole = files.resume(builder, |_| Stopping {
         inner: Each {
             plan,
             warm_up: None,

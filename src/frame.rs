@@ -2,11 +2,13 @@
 
 mod chunk;
 pub(crate) mod csv;
+mod current;
 mod fault;
 pub(crate) mod fields;
 mod go_on;
 pub(crate) mod lines;
 mod pace;
+mod preface;
 pub(crate) mod scan;
 mod size;
 pub(crate) mod spans;
@@ -15,10 +17,7 @@ mod too_long;
 mod top;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
-
-use memchr::memchr_iter;
 
 #[cfg(unix)]
 pub use chunk::Interrupts;
@@ -33,10 +32,12 @@ pub(crate) use too_long::TooLong;
 
 use crate::control::Control;
 use crate::format::Format;
-use crate::input::{Ahead, Bytes, Input, More, OpenOptions, Origin, Recycler};
+use crate::input::{Ahead, Bytes, OpenOptions, Origin, Recycler};
 use crate::sync::{Mutex, lock};
-use crate::text::MARK;
-use scan::{Scanner, Want};
+use current::Current;
+pub(crate) use preface::Preface;
+use preface::same_header;
+use scan::Want;
 
 /// What the framer needs to know.
 #[derive(Debug, Clone)]
@@ -82,24 +83,6 @@ pub(crate) struct Framer<'a> {
     control: Arc<Control>,
 }
 
-/// What the output begins with.
-pub(crate) struct Opening {
-    /// What stands at the top of the first input.
-    pub preamble: Vec<u8>,
-    /// The first input that has a header.
-    pub header: Option<Arc<InputInfo>>,
-    /// The header has no end, and records of another input follow it.
-    pub header_lacks_end: bool,
-}
-
-struct Current<'a> {
-    input: Input<'a>,
-    info: Arc<InputInfo>,
-    scanner: Scanner,
-    records: u64,
-    at_end: bool,
-}
-
 impl<'a> Framer<'a> {
     pub fn new(
         origins: Vec<Origin<'a>>,
@@ -127,66 +110,6 @@ impl<'a> Framer<'a> {
     /// For the ordered stage.
     pub fn opened(&self) -> OpenedInputs {
         Arc::clone(&self.opened)
-    }
-
-    /// Reads the header of each input that can be opened twice, so that a difference is found before anything is written.
-    pub fn compare_headers(&self) -> Result<(), FrameError> {
-        if !self.options.format.header || self.origins.len() < 2 {
-            return Ok(());
-        }
-        let mut first: Option<Arc<InputInfo>> = None;
-        for path in self.origins.iter().filter_map(regular_file) {
-            let current = self.open(Origin::Path(path.to_owned()), 0)?;
-            match &first {
-                Some(first) => same_header(first, &current.info)?,
-                None if current.info.header.is_some() => first = Some(current.info),
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens the first input, and further ones until a header is found, if the format has one.
-    pub fn open_first(&mut self) -> Result<Opening, FrameError> {
-        self.open_next()?;
-        let mut preamble = Vec::new();
-        if let Some(current) = &self.current {
-            if self.options.keeps_mark && current.input.had_mark() {
-                preamble.extend_from_slice(MARK);
-            }
-            preamble.extend_from_slice(&current.info.preamble);
-        }
-        while self.options.format.header && self.header.is_none() && self.open_next()? {}
-        let lacks_end = match self.header.as_deref() {
-            Some(InputInfo {
-                header: Some(header),
-                ..
-            }) => !self.options.format.ends(header.raw()),
-            _ => false,
-        };
-        Ok(Opening {
-            preamble,
-            header: self.header.clone(),
-            header_lacks_end: lacks_end && self.find_more()?,
-        })
-    }
-
-    /// Goes on to the next input that has bytes after its header, if the current one has none. Whether there is one.
-    fn find_more(&mut self) -> Result<bool, FrameError> {
-        loop {
-            let Some(current) = &mut self.current else {
-                return Ok(false);
-            };
-            let empty = current.input.front().is_empty();
-            if !empty {
-                return Ok(true);
-            }
-            if current.at_end {
-                self.open_next()?;
-            } else {
-                current.read_more(&FIRST_BYTE, self.options.max_record_size)?;
-            }
-        }
     }
 
     /// Adds the end that the last record of an input lacks, if records of another input follow.
@@ -237,6 +160,11 @@ impl<'a> Framer<'a> {
         Ok(true)
     }
 
+    fn open(&self, origin: Origin<'a>, index: usize) -> Result<Current<'a>, FrameError> {
+        let waker = &self.control.waker;
+        Current::open(origin, index, &self.options, &self.recycler, waker)
+    }
+
     /// Starts to unpack the inputs whose turn comes soon.
     fn unpack_ahead(&mut self) {
         let Some(memory) = self.options.open.decoder else {
@@ -253,54 +181,6 @@ impl<'a> Framer<'a> {
             }
         }
         self.next_ahead = self.next_index + self.options.ahead;
-    }
-
-    fn open(&self, origin: Origin<'a>, index: usize) -> Result<Current<'a>, FrameError> {
-        let name = origin.name();
-        let failed = |offset, reason| FrameError {
-            reason,
-            input: Arc::clone(&name),
-            index,
-            offset,
-            records: 0,
-        };
-        let mut input = Input::open(
-            origin,
-            &self.options.open,
-            &self.recycler,
-            &self.control.waker,
-        )
-        .map_err(|error| failed(0, Reason::Open(error)))?;
-        let settled = input.settle();
-        let compression = settled.map_err(|error| failed(0, error.into()))?;
-        let note = input.note(&name, compression);
-        let top = top::read(&mut input, &self.options)
-            .map_err(|(offset, reason)| failed(offset, reason))?;
-        let header = top.header.as_ref().map_or(&[][..], |header| header.raw());
-        if let Some(malformed) = input.malformed_before(input.offset()).pop() {
-            return Err(failed(0, Reason::HeaderMalformed(malformed)));
-        }
-        let top_lines =
-            memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
-        let info = InputInfo {
-            index,
-            framing: self.options.format.framing,
-            preamble: top.preamble,
-            header: top.header,
-            top_lines: top_lines as u64,
-            identity: input.watch().map(|watch| watch.identity()),
-            watch: Mutex::new(input.watch()),
-            note,
-            encoding: self.options.open.encoding,
-            name,
-        };
-        Ok(Current {
-            input,
-            info: Arc::new(info),
-            scanner: Scanner::new(self.options.format.framing),
-            records: 0,
-            at_end: false,
-        })
     }
 
     /// Whether nothing is left to be read.
@@ -396,79 +276,6 @@ impl<'a> Framer<'a> {
                 more => more? && !self.options.fixed,
             };
         }
-    }
-}
-
-impl Current<'_> {
-    /// Makes the front longer. Whether the input has nothing more for now.
-    fn read_more(&mut self, want: &Want, max_record_size: usize) -> Result<bool, FrameError> {
-        let have = self.input.front().len();
-        // A front beyond the wanted size without a place to cut is the beginning of one record.
-        if have > want.bytes.max(max_record_size) {
-            let error = TooLong::new(self.input.front(), self.info.framing, max_record_size);
-            return Err(self.failed(Reason::TooLong(error)));
-        }
-        let aim = if have <= want.bytes {
-            want.bytes.saturating_add(READ_AHEAD)
-        } else {
-            have.saturating_mul(2)
-        };
-        match self.input.more(aim) {
-            Ok(More::Ready) => Ok(false),
-            Ok(More::Drained) => Ok(true),
-            Ok(More::End) => {
-                self.at_end = true;
-                Ok(false)
-            }
-            Err(error) => Err(self.failed(error.into())),
-        }
-    }
-
-    fn failed(&self, reason: Reason) -> FrameError {
-        let mut offset = self.input.offset();
-        if let Reason::Read(_) = reason {
-            offset += self.input.front().len() as u64;
-        }
-        FrameError {
-            reason,
-            input: Arc::clone(&self.info.name),
-            index: self.info.index,
-            offset,
-            records: self.records,
-        }
-    }
-}
-
-/// Any chunk at all.
-const FIRST_BYTE: Want = Want {
-    bytes: 1,
-    records: 1,
-    flush: true,
-};
-
-/// Bytes read beyond the wanted size, so that the end of the record that crosses it is mostly at hand.
-const READ_AHEAD: usize = 4096;
-
-/// The path of an input that can be opened twice.
-fn regular_file<'o>(origin: &'o Origin<'_>) -> Option<&'o Path> {
-    match origin {
-        Origin::Path(path) if path.metadata().is_ok_and(|data| data.is_file()) => Some(path),
-        _ => None,
-    }
-}
-
-fn same_header(first: &Arc<InputInfo>, other: &InputInfo) -> Result<(), FrameError> {
-    match (&first.header, &other.header) {
-        (Some(one), Some(two)) if !one.same_fields(two) => Err(FrameError {
-            reason: Reason::HeaderDiffers {
-                first: Arc::clone(&first.name),
-            },
-            input: Arc::clone(&other.name),
-            index: other.index,
-            offset: other.preamble.len() as u64,
-            records: 0,
-        }),
-        _ => Ok(()),
     }
 }
 

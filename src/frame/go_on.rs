@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FrameError, Framer, InputInfo, Reason, regular_file};
+use super::preface::regular_file;
+use super::{FrameError, Framer, InputInfo, Reason};
 use crate::input::Origin;
 
 /// Where to go on.

@@ -144,7 +144,7 @@ impl Reader<'_, '_> {
         self.check(start, have)?;
         match self
             .input
-            .more(have.saturating_mul(2).max(super::READ_AHEAD))
+            .more(have.saturating_mul(2).max(super::current::READ_AHEAD))
         {
             Ok(More::Ready | More::Drained) => Ok(()),
             Ok(More::End) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Ordered;
 use crate::buffer::{Buffer, BufferSettings};
 use crate::error::{BoxError, Error, ErrorKind};
-use crate::frame::{InputInfo, Opening};
+use crate::frame::{InputInfo, Preface};
 use crate::pipeline::messages::output_error;
 use crate::pipeline::options::Preamble;
 use crate::pool::panicked;
@@ -17,22 +17,22 @@ impl<P: Process> Ordered<'_, P> {
     /// Writes what stands before the first record.
     pub fn begin(
         &mut self,
-        opening: &Opening,
+        preface: &Preface,
         output_header: bool,
         preamble: Preamble,
         buffers: &Arc<BufferSettings>,
     ) -> Result<(), Error> {
-        let header = opening.header.as_deref();
+        let header = preface.header.as_deref();
         let with_header = header.and_then(|info| Some((info, info.header.as_ref()?)));
         let written = output_header || with_header.is_none();
         if written {
-            self.write(preamble.of(&opening.preamble))?;
+            self.write(preamble.of(&preface.preamble))?;
         }
         if let Some((info, header)) = with_header {
             // It is made where it is not to be written too: the process may learn from it.
-            let mut buffer = self.header(info, header, opening.header_lacks_end, buffers)?;
+            let mut buffer = self.header(info, header, preface.header_lacks_end, buffers)?;
             #[cfg(unix)]
-            self.keep_header(&mut buffer, opening.header_lacks_end)?;
+            self.keep_header(&mut buffer, preface.header_lacks_end)?;
             if written {
                 self.write_buffer(&mut buffer, None)?;
             }

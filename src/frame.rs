@@ -240,6 +240,7 @@ impl<'a> Framer<'a> {
                     malformed,
                     first: current.records,
                     records: cut.records,
+                    lines: cut.lines,
                     seq: self.seq,
                     added: 0,
                     unclosed: cut.unclosed,

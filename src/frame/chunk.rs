@@ -33,6 +33,8 @@ pub(crate) struct Place {
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
+    /// Its LF bytes.
+    pub lines: u64,
     /// Chunks before it.
     pub seq: u64,
     /// How many bytes at its end the input lacks.

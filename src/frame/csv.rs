@@ -16,9 +16,6 @@ pub(super) use quotes::Quotes;
 /// Quotes that are at least this far from each other are worth a search for each of them.
 const QUIET: usize = 256;
 
-/// Such stretches are cut here, so that the count finds in the nearest cache what the search has seen.
-const STRETCH: usize = 16 << 10;
-
 /// Scans to `limit`, or to the byte before it if that is a CR which a LF follows or might follow.
 pub(super) fn bulk(state: &mut State, front: Front<'_>, limit: usize, dialect: Dialect) {
     let bytes = front.bytes;
@@ -83,8 +80,7 @@ pub(super) fn next_end(state: &mut State, front: Front<'_>, limit: usize, dialec
 }
 
 /// Where the stretch from `from` on ends in which no line end lies inside quotes, and quotes are far from each other.
-fn quiet_end(bytes: &[u8], from: usize, limit: usize, dialect: Dialect) -> usize {
-    let to = limit.min(from + STRETCH);
+fn quiet_end(bytes: &[u8], from: usize, to: usize, dialect: Dialect) -> usize {
     let Some(quote) = dialect.quote else {
         return to;
     };

@@ -1,5 +1,7 @@
 //! Where to cut a chunk: a scan that keeps its state while the unframed bytes (the front) grow.
 
+use memchr::memchr_iter;
+
 use super::{csv, lines};
 use crate::format::Framing;
 
@@ -32,6 +34,8 @@ pub(crate) struct Cut {
     pub len: usize,
     /// The records in it: 0 if it holds blank lines only.
     pub records: u64,
+    /// The LF bytes in it.
+    pub lines: u64,
     /// Where in the chunk the quote stands that is still open at the end of the input.
     pub unclosed: Option<usize>,
 }
@@ -53,9 +57,16 @@ pub(super) struct State {
     pub cut: usize,
     /// The records that end at or before `cut`.
     pub records: u64,
+    /// The LF bytes before `counted`, which is no further than `cut`.
+    lines: u64,
+    counted: usize,
     /// Whether `pos` lies inside the quotes of CSV.
     pub quotes: csv::Quotes,
 }
+
+/// What is scanned at once, so that a second look finds in the nearest cache what the first has seen.
+/// (A test's inputs are short, and are to have some.)
+const STRETCH: usize = if cfg!(test) { 700 } else { 16 << 10 };
 
 /// With fewer records than this left to find, they are counted one by one.
 const FEW_RECORDS: u64 = 64;
@@ -90,6 +101,7 @@ impl Scanner {
         if len > size {
             if self.state.cut == 0 {
                 self.next_end(front, len);
+                self.state.count_lines(front.bytes, self.framing);
             }
             if self.state.cut > 0 {
                 return Some(self.take_whole_records());
@@ -119,8 +131,9 @@ impl Scanner {
             } else {
                 // A stretch of n bytes holds at most n record ends, so this one can't go past the wanted record.
                 let stretch = usize::try_from(left).unwrap_or(usize::MAX);
-                self.bulk(front, limit.min(from.saturating_add(stretch)));
+                self.bulk(front, limit.min(from.saturating_add(stretch.min(STRETCH))));
             }
+            self.state.count_lines(front.bytes, self.framing);
             // Only the next byte can tell what the last one means.
             if self.state.pos == from {
                 break;
@@ -151,17 +164,22 @@ impl Scanner {
             pos,
             cut,
             records,
+            lines,
             quotes,
+            ..
         } = self.state;
         self.state = State {
             pos: pos - cut,
             cut: 0,
             records: 0,
+            lines: 0,
+            counted: 0,
             quotes: quotes.after(cut),
         };
         Cut {
             len: cut,
             records,
+            lines,
             unclosed: None,
         }
     }
@@ -171,6 +189,7 @@ impl Scanner {
         let State {
             cut,
             records,
+            lines,
             quotes,
             ..
         } = std::mem::take(&mut self.state);
@@ -182,9 +201,26 @@ impl Scanner {
         Cut {
             len: front.len(),
             records: records + u64::from(!blank),
+            lines: lines + count_lines(rest),
             unclosed: quotes.open(),
         }
     }
+}
+
+impl State {
+    /// Counts the lines up to `cut`.
+    fn count_lines(&mut self, bytes: &[u8], framing: Framing) {
+        self.lines = match framing {
+            Framing::Lines => self.records,
+            _ => self.lines + count_lines(&bytes[self.counted..self.cut]),
+        };
+        self.counted = self.cut;
+    }
+}
+
+/// LF bytes.
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
+    memchr_iter(b'\n', bytes).count() as u64
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl Inputs {
     /// This chunk is written.
     pub fn advance(&mut self, done: &mut Done) {
         if let Some(current) = &mut self.current {
-            current.place.lines += done.lines;
+            current.place.lines += done.place.lines;
             current.place.records = done.place.first + done.place.records;
             current.end = done.place.offset + done.bytes;
             current.place.offset = current.end;

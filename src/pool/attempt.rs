@@ -9,11 +9,12 @@ use super::failure::{
     Ended, Held, RecordFailure, RecordPlace, Unclosed, length_of_text, panicked, sort_out,
 };
 use super::so_far::{Part, SoFar};
-use super::worker::{Work, count_lines};
+use super::worker::Work;
 use crate::buffer::Mark;
 use crate::error::{BoxError, FailureKind};
 use crate::format::Framing;
 use crate::frame::lines::is_blank;
+use crate::frame::scan::count_lines;
 use crate::frame::{Chunk, Framed, TooLong};
 use crate::process::{ChunkError, Process};
 

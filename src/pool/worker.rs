@@ -4,14 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use memchr::memchr_iter;
-
 use super::attempt::Attempt;
 use super::failure::{Ended, Held, panicked};
 use super::policy::Policy;
 use super::so_far::{Begun, Outcomes, Pending, SoFar};
 use crate::buffer::{Buffer, BufferSettings};
-use crate::checksum::{Digest, crc};
+use crate::checksum::crc;
 use crate::control::Control;
 use crate::error::drop_quietly;
 use crate::frame::{Framed, Place};
@@ -56,8 +54,6 @@ pub(crate) struct Done {
     pub place: Place,
     /// Bytes of the input in the chunk.
     pub bytes: u64,
-    /// LF bytes in the chunk.
-    pub lines: u64,
     /// Where the run can be gone on from.
     pub sums: Option<Sums>,
     /// The chunk's last bytes, where the input is watched.
@@ -194,11 +190,8 @@ impl<P: Process> Work<P> {
         } else {
             Vec::new()
         };
-        let (lines, input) = match self.sums {
-            true => count_and_sum(bytes),
-            false => (count_lines(bytes), 0),
-        };
         let sums = self.sums.then(|| {
+            let input = crc(bytes);
             let whole = match framed.place.added {
                 0 => input,
                 _ => crc(&framed.bytes),
@@ -211,7 +204,6 @@ impl<P: Process> Work<P> {
             came: so_far.came,
             ended,
             bytes: bytes.len() as u64,
-            lines,
             sums,
             tail,
             place: framed.place,
@@ -230,20 +222,4 @@ impl<P: Process> Drop for Work<P> {
             drop_quietly(state);
         }
     }
-}
-
-/// LF bytes and the checksum, block by block: what was just counted is at hand to be summed.
-fn count_and_sum(bytes: &[u8]) -> (u64, u32) {
-    let mut digest = Digest::default();
-    let mut lines = 0;
-    for block in bytes.chunks(16 << 10) {
-        lines += count_lines(block);
-        digest.update(block);
-    }
-    (lines, digest.sum())
-}
-
-/// LF bytes.
-pub(super) fn count_lines(bytes: &[u8]) -> u64 {
-    memchr_iter(b'\n', bytes).count() as u64
 }

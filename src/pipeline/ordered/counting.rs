@@ -42,7 +42,7 @@ impl<P: Process> Ordered<'_, P> {
         }
         summary.flaky_chunks += u64::from(done.is_flaky);
         self.summary.bytes_in += done.bytes;
-        self.summary.lines += done.lines;
+        self.summary.lines += done.place.lines;
         self.inputs.advance(&mut done);
         if let Some(observer) = &self.observer {
             observer.progress(&self.progress(in_flight));

@@ -105,7 +105,7 @@ pub fn naive_csv(input: &[u8], dialect: Dialect) -> Naive {
 }
 
 /// The chunks by the rule: last end at or before the size, or the end of the last record wanted, else the first end.
-pub fn naive_chunks(found: &Naive, want: &Want) -> Vec<Cut> {
+pub fn naive_chunks(input: &[u8], found: &Naive, want: &Want) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let (mut start, mut next) = (0, 0);
     while next < found.ends.len() {
@@ -125,6 +125,7 @@ pub fn naive_chunks(found: &Naive, want: &Want) -> Vec<Cut> {
         cuts.push(Cut {
             len: end - start,
             records,
+            lines: input[start..end].iter().filter(|b| **b == b'\n').count() as u64,
             unclosed,
         });
         start = end;

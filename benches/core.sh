@@ -9,7 +9,7 @@
 #   --binary PATH  the program [target/release/inorder]
 #   --tmpfs DIR    where input and output lie, so that no disk is measured [/dev/shm]
 #   --disk DIR     a folder for a file of ten times the size; without it that input is streamed through a pipe
-#   --only PARTS   of: copy, heavy, sleep, check, memory [all]
+#   --only PARTS   of: copy, heavy, sleep, check, small, memory [all]
 #   --quick        small sizes and one round: shows that the script works, the figures mean nothing
 #
 # A time is the fewest milliseconds of all rounds. One round before them is not counted: it touches the pages of input
@@ -19,7 +19,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/benches/common.sh"
-size=1000000000 runs=9 binary=$root/target/release/inorder tmpfs=/dev/shm disk='' only=copy,heavy,sleep,check,memory
+size=1000000000 runs=9 binary=$root/target/release/inorder tmpfs=/dev/shm disk='' only=copy,heavy,sleep,check,small,memory
 rows=100000 slow_lines=100 sleepers=6400 more_sleepers=25600 reader_seconds=20
 while (($# > 0)); do
     case $1 in
@@ -79,6 +79,7 @@ copy() {
         "$(times "${best[copy_csv_new]}" "${best[copy_dd_new]}") × the time of dd"
 }
 
+heavy_plain() { "$binary" plain-loop -q --work fib:20 --from csv "$work/some" > "$out"; }
 heavy_sequential() { "$binary" cat -q --work fib:20 --sequential --from csv "$work/some" > "$out"; }
 heavy_parallel() { "$binary" cat -q --work fib:20 -j 2 --from csv "$work/some" > "$out"; }
 few_sequential() { "$binary" cat -q --work fib:32 --sequential --from lines "$work/few" > "$out"; }
@@ -87,10 +88,11 @@ few_parallel() { "$binary" cat -q --work fib:32 -j 2 --from lines "$work/few" > 
 heavy() {
     head -n "$((rows + 1))" "$work/flights" > "$work/some"
     head -n "$slow_lines" "$work/flights" > "$work/few"
-    race "$runs" heavy_sequential="$work/some" heavy_parallel="$work/some"
+    race "$runs" heavy_plain="$work/some" heavy_sequential="$work/some" heavy_parallel="$work/some"
+    row "fib:20 on $rows rows, the plain loop of \`bench\`" "$(ms "${best[heavy_plain]}")" ''
     row "fib:20 on $rows rows, sequential" "$(ms "${best[heavy_sequential]}")" ''
     row "fib:20 on $rows rows, 2 threads" "$(ms "${best[heavy_parallel]}")" \
-        "$(times "${best[heavy_sequential]}" "${best[heavy_parallel]}") × as fast"
+        "$(times "${best[heavy_sequential]}" "${best[heavy_parallel]}") × as fast, $(times "${best[heavy_plain]}" "${best[heavy_parallel]}") × the plain loop"
     race "$runs" few_sequential="$work/few" few_parallel="$work/few"
     row "fib:32 on $slow_lines lines, sequential" "$(ms "${best[few_sequential]}")" ''
     row "fib:32 on $slow_lines lines, 2 threads" "$(ms "${best[few_parallel]}")" \
@@ -115,22 +117,34 @@ sleeping() {
 check_lines() { "$binary" check -q --from lines "$work/flights" > /dev/null; }
 check_csv() { "$binary" check -q --from csv "$work/flights" > /dev/null; }
 check_quoted() { "$binary" check -q --from csv "$work/quoted" > /dev/null; }
-check_small() { "$binary" check -q --from csv "$work/small" > /dev/null; }
-plain_true() { "$true"; }
 
 check() {
     local name bytes
-    true=$(type -P true)
     race "$runs" check_lines= check_csv= check_quoted=
     for name in lines csv quoted; do
         bytes=$(stat -c %s "$work/$([[ $name == quoted ]] && echo quoted || echo flights)")
         row "\`check\`, $(label "$name")" "$(ms "${best[check_$name]}")" \
             "$(awk -v b="$bytes" -v us="${best[check_$name]}" 'BEGIN { printf "%.2f GB/s", b / us / 1000 }')"
     done
-    head -c 1000 "$work/flights" | sed '$d' > "$work/small"
-    race $((runs * 5)) check_small= plain_true=
-    row "\`check\` on a file of 1 KB" "$(ms "${best[check_small]}")" \
-        "$(ms $((best[check_small] - best[plain_true]))) more than \`true\`"
+}
+
+start_true() { "$true"; }
+start_version() { "$binary" --version > /dev/null; }
+small_check() { "$binary" check -q --from csv "$work/small" > /dev/null; }
+small_cat() { "$binary" cat -q --from csv "$work/small" > "$out"; }
+small_sequential() { "$binary" cat -q --sequential --from csv "$work/small" > "$out"; }
+
+small() {
+    local bytes
+    true=$(type -P true)
+    for bytes in 1000 100000; do
+        head -c "$bytes" "$work/flights" | sed '$d' > "$work/small"
+        race $((runs * 5)) start_true= start_version= small_check= small_cat="$work/small" small_sequential="$work/small"
+        more() { ms $((best[$1] - best[start_true])); }
+        ((bytes > 1000)) || row '`--version`' "$(ms "${best[start_version]}")" "$(more start_version) more than \`true\`"
+        row "\`check\` on a file of $bytes bytes" "$(ms "${best[small_check]}")" "$(more small_check) more than \`true\`"
+        row "\`cat\` of it" "$(ms "${best[small_cat]}")" "with --sequential $(ms "${best[small_sequential]}")"
+    done
 }
 
 # stream TIMES: the large file that many times, on standard output
@@ -209,4 +223,5 @@ if wanted copy; then copy; fi
 if wanted heavy; then heavy; fi
 if wanted sleep; then sleeping; fi
 if wanted check; then check; fi
+if wanted small; then small; fi
 if wanted memory; then memory; fi

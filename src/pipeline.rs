@@ -57,7 +57,8 @@ use settings::Settings;
 use stages::{Outputs, Stages, check_origins};
 use times::Times;
 
-/// Work is done in a plain loop for so long before threads are started.
+/// The plain loop goes on for so long before threads are started. Reading and writing count where there are threads for them: to do
+/// them at the same time makes a copy without any work a third faster.
 const WARM_UP: Duration = Duration::from_millis(1);
 
 /// A run's settings, ready to be used, any number of times.
@@ -227,10 +228,14 @@ impl Run<'_> {
         framer: &mut Framer<'_>,
     ) -> Result<Inline, Error> {
         let ordered = &mut stages.ordered;
+        let begun = Instant::now();
         let mut busy = Duration::ZERO;
+        let several = self.settings.threads > 1;
         // A chunk of fixed size can be long: the first one is not to be worked on alone.
         let adaptive = self.settings.chunk_bytes.is_none();
-        while self.settings.sequential || (adaptive && busy < WARM_UP) {
+        while self.settings.sequential
+            || (adaptive && (if several { begun.elapsed() } else { busy }) < WARM_UP)
+        {
             let next = reading(|| framer.next(self.size.want()));
             let Some(framed) = next.map_err(|error| ordered.reader_failed(error))? else {
                 return Ok(Inline::End);

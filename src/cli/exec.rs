@@ -17,6 +17,7 @@ mod ready;
 mod result;
 mod said;
 mod sample;
+mod sent;
 mod session;
 mod sessions;
 mod talk;

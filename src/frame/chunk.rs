@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -165,6 +167,15 @@ impl<'c> Chunk<'c> {
     /// All bytes: records, and blank lines that are none.
     pub fn bytes(&self) -> &'c [u8] {
         &self.framed.bytes[self.range.clone()]
+    }
+
+    /// The regular file that the bytes are mapped from, and the offset in it of their first: for system calls that move bytes
+    /// between descriptors without a copy, such as `splice`. `None` where the bytes were read or decoded, or got an end that the file
+    /// lacks.
+    #[cfg(unix)]
+    pub fn mapped_from(&self) -> Option<(BorrowedFd<'c>, u64)> {
+        let (file, offset) = self.framed.bytes.mapped_from(self.range.start)?;
+        Some((file.as_fd(), offset))
     }
 
     /// The records.
@@ -363,10 +374,10 @@ impl Stopping {
 #[non_exhaustive]
 pub struct Interrupts<'c> {
     /// Becomes readable when the run is stopping, and stays so. Nothing is to be read from it.
-    pub stop: std::os::fd::BorrowedFd<'c>,
+    pub stop: BorrowedFd<'c>,
     /// The output, where it is a pipe or a socket, to be polled for no event: it reports an error or a hang-up when nobody can
     /// read it any more.
-    pub output: Option<std::os::fd::BorrowedFd<'c>>,
+    pub output: Option<BorrowedFd<'c>>,
 }
 
 impl std::fmt::Debug for Chunk<'_> {

@@ -1,6 +1,8 @@
 //! The bytes of one chunk, cut off an input.
 
 use std::fmt;
+#[cfg(unix)]
+use std::fs::File;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -54,6 +56,15 @@ impl Bytes {
             #[cfg(unix)]
             Held::Window(_) => true,
             Held::Block(_) => false,
+        }
+    }
+
+    /// The file that the bytes are mapped from, and the offset in it of one of them.
+    #[cfg(unix)]
+    pub fn mapped_from(&self, index: usize) -> Option<(&File, u64)> {
+        match &self.held {
+            Held::Window(window) => Some(window.place(self.range.start + index)),
+            Held::Block(_) => None,
         }
     }
 }

@@ -95,6 +95,8 @@ impl Mapped {
         Some(Window {
             _entry: entry,
             pages,
+            file: Arc::clone(&self.regular.file),
+            at,
         })
     }
 
@@ -128,11 +130,19 @@ pub(super) struct Window {
     /// Before the pages: an address must leave the guard's table before another mapping can get it.
     _entry: Option<Entry>,
     pages: Pages,
+    file: Arc<File>,
+    /// Where in the file the bytes begin.
+    at: u64,
 }
 
 impl Window {
     pub fn bytes(&self) -> &[u8] {
         &self.pages
+    }
+
+    /// The file, and the offset in it of one of the bytes.
+    pub fn place(&self, index: usize) -> (&File, u64) {
+        (&self.file, self.at + index as u64)
     }
 }
 

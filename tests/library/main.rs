@@ -14,6 +14,8 @@ mod commit;
 mod csv_records;
 mod failures;
 mod faults;
+#[cfg(unix)]
+mod mapped;
 mod memory;
 mod output;
 mod pools;

@@ -11,6 +11,7 @@ use super::filter::Filter;
 use super::header::{Collected, NoHeader};
 use super::result::{OtherHeader, Printed};
 use super::said::Said;
+use super::sent::Sent;
 
 impl Filter<'_> {
     /// Runs the command over the chunk, or over a part of one.
@@ -36,7 +37,7 @@ impl Filter<'_> {
         let mut said = Said::new(self.speaker());
         let end = Exchange {
             child,
-            input: [self.header.sent(), chunk.bytes()],
+            input: Sent::new(self.header.sent(), chunk.bytes(), chunk.mapped_from()),
             output: &mut printed,
             said: &mut said,
             interrupts: Some(interrupts),
@@ -91,7 +92,7 @@ impl Filter<'_> {
         let mut said = Said::new(self.speaker());
         let end = Exchange {
             child,
-            input: [header.raw(), b""],
+            input: Sent::new(b"", header.raw(), None),
             output: &mut printed as &mut dyn Take,
             said: &mut said,
             interrupts: Some(interrupts),

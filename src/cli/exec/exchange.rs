@@ -10,8 +10,9 @@ use inorder::Interrupts;
 use rustix::process::Signal;
 
 use super::child::Child;
-use super::ready::{Ready, Watch, hear, read, send, wait};
+use super::ready::{Ready, Watch, hear, read, wait};
 use super::said::Said;
+use super::sent::Sent;
 
 /// When the process has ended and others hold its pipes: as long nothing may come from them.
 pub const QUIET: Duration = Duration::from_secs(2);
@@ -25,7 +26,7 @@ const STOP_GRACE: Duration = Duration::from_millis(200);
 /// Many commands write 4 KiB at a time, and to be woken for each costs more than the work. Where less than this came and went in a round,
 /// and more than that before, it is left to pile up for a moment: the pipes hold enough for the process to go on meanwhile.
 const WORTH_A_ROUND: usize = 64 << 10;
-const MOMENT: Duration = Duration::from_micros(100);
+const MOMENT: Duration = Duration::from_micros(300);
 
 /// Where the standard output of a process goes.
 pub trait Take {
@@ -48,8 +49,7 @@ pub enum End {
 /// One process, its input, and where its output goes.
 pub struct Exchange<'x> {
     pub child: Child,
-    /// What it gets, one after another.
-    pub input: [&'x [u8]; 2],
+    pub input: Sent<'x>,
     pub output: &'x mut dyn Take,
     pub said: &'x mut Said,
     pub interrupts: Option<Interrupts<'x>>,
@@ -131,14 +131,14 @@ impl Exchange<'_> {
                     kill_at: Instant::now() + STOP_GRACE,
                 });
             }
-            let left = self.left();
+            let left = self.input.left();
             let came = self.exchange(&ready)?;
             if let Some((_, last)) = &mut ended
                 && came > 0
             {
                 *last = Instant::now();
             }
-            let moved = came + (left - self.left());
+            let moved = came + (left - self.input.left());
             if ended.is_none()
                 && (1..WORTH_A_ROUND).contains(&moved)
                 && moved_before > WORTH_A_ROUND
@@ -153,11 +153,6 @@ impl Exchange<'_> {
                 self.child.stdin = None;
             }
         }
-    }
-
-    /// Input that is not sent yet.
-    fn left(&self) -> usize {
-        self.input.iter().map(|part| part.len()).sum()
     }
 
     /// Moves what can be moved at once. How much came.
@@ -181,15 +176,13 @@ impl Exchange<'_> {
     }
 
     fn feed(&mut self) -> io::Result<()> {
-        let part = usize::from(self.input[0].is_empty());
-        let n = send(&mut self.child, self.input[part])?;
-        self.input[part] = &self.input[part][n..];
+        self.input.send(&mut self.child)?;
         self.close_when_fed();
         Ok(())
     }
 
     fn close_when_fed(&mut self) {
-        if self.input.iter().all(|part| part.is_empty()) {
+        if self.input.left() == 0 {
             self.child.stdin = None;
         }
     }

@@ -99,15 +99,24 @@ pub fn hear(child: &mut Child, said: &mut Said) -> io::Result<bool> {
 
 /// Writes once, as much as there is room for. A process that reads no more is no failure by itself: its input is closed.
 pub fn send(child: &mut Child, bytes: &[u8]) -> io::Result<usize> {
+    let given = give(child, |pipe| rustix::io::write(pipe, bytes))?;
+    Ok(given.unwrap_or(0))
+}
+
+/// As [`send`], with this call; `None`: nothing can be given for now, or ever.
+pub fn give(
+    child: &mut Child,
+    call: impl FnOnce(BorrowedFd<'_>) -> rustix::io::Result<usize>,
+) -> io::Result<Option<usize>> {
     let Some(fd) = &child.stdin else {
-        return Ok(0);
+        return Ok(None);
     };
-    match rustix::io::write(fd, bytes) {
-        Ok(n) => Ok(n),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+    match call(fd.as_fd()) {
+        Ok(n) => Ok(Some(n)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(Errno::PIPE) => {
             child.stdin = None;
-            Ok(0)
+            Ok(None)
         }
         Err(error) => Err(error.into()),
     }

@@ -53,6 +53,19 @@ fn d2_a_failing_record_is_left_out_alone() {
 }
 
 #[test]
+fn d2_parts_of_a_mapped_chunk_reach_the_command_as_they_stand() {
+    let env = TestEnv::new();
+    // Larger than a pipe holds, with a header before each chunk and a part that begins anywhere in a page.
+    env.write("in.csv", format!("n\n{}", numbers(400_000)));
+    env.run("inorder exec -j 2 --chunk-size 1MiB --on-error skip in.csv -o out --header in -- awk 'NR == 1 { next } $1 == 77777 || $1 == 300000 { exit 4 } 1'")
+        .status(3)
+        .err_has("record 77777 (line 77778, byte 455552)")
+        .err_has("record 300000");
+    env.run("sed '1d; /^77777$/d; /^300000$/d' in.csv | cmp - out")
+        .quiet();
+}
+
+#[test]
 fn d10_ends_are_added_between_the_parts_of_a_halved_chunk_too() {
     let env = TestEnv::new();
     env.write("in", numbers(8));

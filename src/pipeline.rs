@@ -12,8 +12,8 @@
 //! list with what is done of it, so that no worker sleeps. Failures are told, written and held against the limits in the ordered stage, so
 //! which one ends a run is the same for any number of threads.
 //!
-//! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond's work is done and
-//! input is left: small inputs never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
+//! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond has passed (of
+//! work alone, where there is one worker) and input is left: small files never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
 
 mod builder;
 #[cfg(unix)]
@@ -57,8 +57,8 @@ use settings::Settings;
 use stages::{Outputs, Stages, check_origins};
 use times::Times;
 
-/// The plain loop goes on for so long before threads are started. Reading and writing count where there are threads for them: to do
-/// them at the same time makes a copy without any work a third faster.
+/// The plain loop goes on for so long before threads are started. Reading and writing count where there are threads for them, waits
+/// included: to do them at the same time makes a copy without any work a third faster.
 const WARM_UP: Duration = Duration::from_millis(1);
 
 /// A run's settings, ready to be used, any number of times.
@@ -230,12 +230,12 @@ impl Run<'_> {
         let ordered = &mut stages.ordered;
         let begun = Instant::now();
         let mut busy = Duration::ZERO;
+        // On one thread nothing is gained but where the work is long enough to be overlapped by reading and writing.
         let several = self.settings.threads > 1;
+        let is_small = |busy| if several { begun.elapsed() } else { busy } < WARM_UP;
         // A chunk of fixed size can be long: the first one is not to be worked on alone.
         let adaptive = self.settings.chunk_bytes.is_none();
-        while self.settings.sequential
-            || (adaptive && (if several { begun.elapsed() } else { busy }) < WARM_UP)
-        {
+        while self.settings.sequential || (adaptive && is_small(busy)) {
             let next = reading(|| framer.next(self.size.want()));
             let Some(framed) = next.map_err(|error| ordered.reader_failed(error))? else {
                 return Ok(Inline::End);
@@ -255,9 +255,9 @@ impl Run<'_> {
                     }
                     Worked::Later(later) => return Ok(Inline::Rest(Some(later))),
                 };
-                busy += done.came.busy;
+                busy += done.tally.busy;
                 self.size
-                    .observe(bytes, done.came.output.own_bytes(), done.came.busy);
+                    .observe(bytes, done.tally.output.own_bytes(), done.tally.busy);
                 let in_flight = held + done.held();
                 self.peak = self.peak.max(in_flight as u64);
                 match ordered.commit(done, 0)? {

@@ -8,7 +8,7 @@ use crate::record::Record;
 /// The work of a run. Implement it for state that is made once a worker and reused, a header of its own, work on whole
 /// chunks, or decisions that need the order; for anything less, [`Pipeline::run_each`](crate::Pipeline::run_each) takes a closure.
 ///
-/// `start`, `record` and `chunk` are called on worker threads of the run's private pool (the first millisecond's work, and a sequential
+/// `start`, `record` and `chunk` are called on worker threads of the run's private pool (the work of the first millisecond, and a sequential
 /// run's, on one thread outside it), `header`, `commit` and `finish` on the writer's thread. All may wait, use rayon, and panic: a panic in
 /// `record` or `chunk` is a failing record, elsewhere it ends the run.
 pub trait Process: Sync {

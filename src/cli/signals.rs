@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inorder::{StopHandle, kill_guarded_groups};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::{emulate_default_handler, signal_name};
 
@@ -26,7 +26,7 @@ pub struct Answers {
 impl Answers {
     /// From now on SIGUSR1 is answered with a line of progress and a line for each worker, and a first INT, TERM or HUP ends the run: with
     /// a `grace` what is in flight may take so long to finish. The next of them ends the program at once. `None`: the system has no room
-    /// for it.
+    /// for it. A file that grows beyond what a process may write is the error of that write.
     pub fn start(
         board: Arc<Board>,
         speaker: Speaker,
@@ -36,7 +36,7 @@ impl Answers {
         let mut signals = Signals::new([SIGUSR1]).ok()?;
         let handle = signals.handle();
         // One that is ignored from outside, as by nohup, stays so.
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGXFSZ] {
             if !is_ignored(signal) {
                 signals.add_signal(signal).ok()?;
             }
@@ -49,6 +49,8 @@ impl Answers {
                             speaker.line(&line);
                         }
                     }
+                    // The write that was too much has failed, and that is told.
+                    SIGXFSZ => {}
                     signal => end(signal, &stop, grace, &speaker),
                 }
             }

@@ -35,7 +35,7 @@ pub(crate) struct Place {
     /// Records of its input before it.
     pub first: u64,
     pub records: u64,
-    /// Its LF bytes.
+    /// Its LF bytes, without `added`.
     pub lines: u64,
     /// Chunks before it.
     pub seq: u64,

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use memchr::memchr_iter;
-
-use super::scan::{Scanner, Want};
+use super::scan::{Scanner, Want, count_lines};
 use super::{FrameError, FrameOptions, InputInfo, Reason, TooLong, top};
 use crate::input::{Input, More, Origin, Recycler, Waker};
 use crate::sync::Mutex;
@@ -49,14 +47,13 @@ impl<'a> Current<'a> {
         if let Some(malformed) = input.malformed_before(input.offset()).pop() {
             return Err(failed(0, Reason::HeaderMalformed(malformed)));
         }
-        let top_lines =
-            memchr_iter(b'\n', &top.preamble).count() + memchr_iter(b'\n', header).count();
+        let top_lines = count_lines(&top.preamble) + count_lines(header);
         let info = InputInfo {
             index,
             framing: options.format.framing,
             preamble: top.preamble,
             header: top.header,
-            top_lines: top_lines as u64,
+            top_lines,
             identity: input.watch().map(|watch| watch.identity()),
             watch: Mutex::new(input.watch()),
             note,

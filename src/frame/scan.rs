@@ -8,7 +8,7 @@ use crate::format::Framing;
 pub(super) mod masks;
 pub(super) mod words;
 
-/// Finds the record end at which the next chunk ends. It looks at each byte once, however the front grows; but for the
+/// Finds the record end at which the next chunk ends. It goes over each byte once, however the front grows; but for the
 /// rest of a block of 64 bytes, where it stops at a single record's end.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner {
@@ -65,7 +65,7 @@ pub(super) struct State {
 }
 
 /// What is scanned at once, so that a second look finds in the nearest cache what the first has seen.
-/// (A test's inputs are short, and are to have some.)
+/// (A test's inputs are to have several, that end anywhere in a block.)
 const STRETCH: usize = if cfg!(test) { 700 } else { 16 << 10 };
 
 /// With fewer records than this left to find, they are counted one by one.

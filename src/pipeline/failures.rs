@@ -93,36 +93,36 @@ impl Failures {
     /// Holds a chunk against the limits, before anything of it is written. A failing record that is one too many ends the run as if it
     /// were the first and the run stopped at failures.
     pub fn limit(&self, done: &mut Done) {
-        let row = self.in_a_row + done.came.runs.lead;
+        let row = self.in_a_row + done.tally.runs.lead;
         // The run that this one goes on from may have had higher limits.
-        if done.ended.is_none() && done.came.runs.lead > 0 && row >= self.max_failing_runs {
-            let first = done.came.runs.first.take();
-            if let Some(failure) = first.or_else(|| take_first(&mut done.came.failures)) {
+        if done.ended.is_none() && done.tally.runs.lead > 0 && row >= self.max_failing_runs {
+            let first = done.tally.runs.first.take();
+            if let Some(failure) = first.or_else(|| take_first(&mut done.tally.failures)) {
                 done.ended = Some(Ended::AllFail(failure));
                 return;
             }
         }
         let room = self.max_errors.saturating_sub(self.failed);
-        if done.came.failures.len() as u64 > room {
+        if done.tally.failures.len() as u64 > room {
             cut_at_failure(done, room as usize);
         }
     }
 
     /// Counts a chunk's failures, tells them, and sets the failing records aside. How many records failed.
     pub fn report(&mut self, done: &mut Done, inputs: &Inputs) -> Result<u64, Error> {
-        self.in_a_row = done.came.runs.row_after(self.in_a_row);
+        self.in_a_row = done.tally.runs.row_after(self.in_a_row);
         let failed: u64 = done
-            .came
+            .tally
             .failures
             .iter()
             .map(|failure| failure.records)
             .sum();
         self.failed += failed;
-        let mut retried = std::mem::take(&mut done.came.retried)
+        let mut retried = std::mem::take(&mut done.tally.retried)
             .into_iter()
             .peekable();
         let mut start = 0;
-        for failure in std::mem::take(&mut done.came.failures) {
+        for failure in std::mem::take(&mut done.tally.failures) {
             while let Some(earlier) =
                 retried.next_if(|other| other.place.index <= failure.place.index)
             {
@@ -141,7 +141,7 @@ impl Failures {
                     ends: &|bytes| ends(format, input.encoding, bytes),
                     end: &end,
                 };
-                let record = &done.came.rejected[start..failure.rejected];
+                let record = &done.tally.rejected[start..failure.rejected];
                 start = failure.rejected;
                 rejects
                     .add(record, &ends, &told, &text_of(&failure))
@@ -206,15 +206,15 @@ fn take_first(failures: &mut Vec<RecordFailure>) -> Option<RecordFailure> {
 
 /// Cuts a chunk's result off before this failure, which becomes its end.
 fn cut_at_failure(done: &mut Done, index: usize) {
-    let later = done.came.failures.split_off(index + 1);
+    let later = done.tally.failures.split_off(index + 1);
     drop_quietly(later);
-    let Some(failure) = done.came.failures.pop() else {
+    let Some(failure) = done.tally.failures.pop() else {
         return;
     };
     let place = failure.place.index;
-    done.came.retried.retain(|other| other.place.index < place);
-    done.came.processed = place - done.came.failures.len() as u64;
-    done.came.output.cut(failure.written);
+    done.tally.retried.retain(|other| other.place.index < place);
+    done.tally.processed = place - done.tally.failures.len() as u64;
+    done.tally.output.cut(failure.written);
     done.ended = Some(Ended::TooMany(failure));
 }
 

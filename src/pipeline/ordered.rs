@@ -116,7 +116,7 @@ impl<'o, P: Process> Ordered<'o, P> {
             Some(bytes) => {
                 self.write(&bytes)?;
                 let sum = done.sums.and_then(|sums| sums.output);
-                self.write_buffer(&mut done.came.output, sum)?;
+                self.write_buffer(&mut done.tally.output, sum)?;
             }
             None => return self.again(done),
         }
@@ -130,9 +130,9 @@ impl<'o, P: Process> Ordered<'o, P> {
     fn decide(&mut self, done: &mut Done) -> Result<Option<Vec<u8>>, Error> {
         let committed = Committed {
             seq: self.summary.chunks,
-            processed: done.came.processed,
-            bytes_out: done.came.output.len(),
-            note: done.came.output.noted(),
+            processed: done.tally.processed,
+            bytes_out: done.tally.output.len(),
+            note: done.tally.output.noted(),
         };
         let before = self.keeps_state().then(|| self.run.clone());
         let run = &mut self.run;
@@ -151,7 +151,7 @@ impl<'o, P: Process> Ordered<'o, P> {
     }
 
     fn again(&mut self, done: Done) -> Result<Verdict, Error> {
-        let Some(bytes) = done.came.output.input().cloned() else {
+        let Some(bytes) = done.tally.output.input().cloned() else {
             let what = "a chunk without a note can't be run again";
             return Err(
                 Error::new(ErrorKind::Process, what).at(self.inputs.position_of_chunk(&done))

@@ -128,7 +128,7 @@ impl<P: Process + Send, X: Default + Send + 'static> Stage<P, X> {
         match worked {
             Ok(Worked::Done(done, taken)) => {
                 self.size
-                    .observe(bytes, done.came.output.own_bytes(), done.came.busy);
+                    .observe(bytes, done.tally.output.own_bytes(), done.tally.busy);
                 // What is taken weighs about as much as the input that it comes from.
                 let values = if size_of::<X>() == 0 { 0 } else { bytes };
                 let held = charge(&done).max(values);

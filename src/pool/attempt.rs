@@ -131,16 +131,16 @@ impl<P: Process> Attempt<'_, P> {
             return self.fail(failure, part.range).map(|()| None);
         }
         let chunk = whole.part(part.range.clone(), part.index, part.tries);
-        let point = self.so_far.came.output.point();
+        let point = self.so_far.tally.output.point();
         match self.call(&chunk)? {
             Outcome::Done => {
-                self.so_far.came.processed += part.records;
-                self.so_far.came.runs.success();
+                self.so_far.tally.processed += part.records;
+                self.so_far.tally.runs.success();
                 Ok(None)
             }
             Outcome::Record(mark, error) => self.record_failed(part, mark, error),
             Outcome::Whole(error) => {
-                self.so_far.came.output.return_to(point);
+                self.so_far.tally.output.return_to(point);
                 self.whole_failed(&chunk, part, error)
             }
         }
@@ -152,9 +152,9 @@ impl<P: Process> Attempt<'_, P> {
         mark: Mark,
         error: BoxError,
     ) -> Result<Option<Duration>, Ended> {
-        self.so_far.came.processed += mark.index;
+        self.so_far.tally.processed += mark.index;
         if mark.index > 0 {
-            self.so_far.came.runs.success();
+            self.so_far.tally.runs.success();
         }
         let before = if mark.index == 0 { part.tries } else { 0 };
         let (kind, error) = sort_out(error);
@@ -176,7 +176,7 @@ impl<P: Process> Attempt<'_, P> {
         }
         self.fail(failure, mark.span)?;
         // Blank lines at the end.
-        self.so_far.came.output.gap(rest.range);
+        self.so_far.tally.output.gap(rest.range);
         Ok(None)
     }
 
@@ -201,8 +201,8 @@ impl<P: Process> Attempt<'_, P> {
             self.so_far.left.push(Part { tries, ..part });
             return Ok(self.try_again(failure));
         }
-        self.so_far.came.runs.failure();
-        if self.so_far.came.runs.trail >= policy.max_failing_runs {
+        self.so_far.tally.runs.failure();
+        if self.so_far.tally.runs.trail >= policy.max_failing_runs {
             return Err(Ended::AllFail(failure));
         }
         if policy.stops {
@@ -212,16 +212,16 @@ impl<P: Process> Attempt<'_, P> {
             0 => {
                 // Blank lines: no record is at fault.
                 self.so_far.suspect();
-                self.so_far.came.output.gap(range);
+                self.so_far.tally.output.gap(range);
             }
             1 => {
-                self.so_far.came.output.gap(range.start..record.start);
+                self.so_far.tally.output.gap(range.start..record.start);
                 self.fail(failure, record.clone())?;
-                self.so_far.came.output.gap(record.end..range.end);
+                self.so_far.tally.output.gap(record.end..range.end);
             }
             records => {
                 self.so_far.suspect();
-                self.so_far.came.runs.first.get_or_insert(failure);
+                self.so_far.tally.runs.first.get_or_insert(failure);
                 let half = records / 2;
                 let middle = range.start + start_of(chunk, half);
                 self.so_far.left.push(part.from(middle, half).half());
@@ -244,7 +244,7 @@ impl<P: Process> Attempt<'_, P> {
                 Err(payload) => return Err(Ended::Start(Held(panicked(payload)))),
             },
         };
-        let output = &mut self.so_far.came.output;
+        let output = &mut self.so_far.tally.output;
         let called = catch_unwind(AssertUnwindSafe(|| {
             process.chunk(&mut state, chunk, output)?;
             output.settle_text().map_err(ChunkError::Whole)
@@ -258,7 +258,7 @@ impl<P: Process> Attempt<'_, P> {
                         return Ok(Outcome::Done);
                     }
                     Err(ChunkError::Stopped) => {
-                        self.so_far.came.processed += output.end().map_or(0, |last| last + 1);
+                        self.so_far.tally.processed += output.end().map_or(0, |last| last + 1);
                         return Err(Ended::Stopped);
                     }
                     Err(ChunkError::Fatal(error)) => return Err(Ended::Fatal(Held(error))),
@@ -294,10 +294,10 @@ impl<P: Process> Attempt<'_, P> {
             // An end that was added is not of the record as it was.
             let own = self.framed.own_bytes().len();
             let bytes = self.framed.source(range.start.min(own)..range.end.min(own));
-            self.so_far.came.rejected.extend_from_slice(&bytes);
-            failure.rejected = self.so_far.came.rejected.len();
+            self.so_far.tally.rejected.extend_from_slice(&bytes);
+            failure.rejected = self.so_far.tally.rejected.len();
         }
-        self.so_far.came.failures.push(failure);
+        self.so_far.tally.failures.push(failure);
         Ok(())
     }
 
@@ -331,7 +331,7 @@ impl<P: Process> Attempt<'_, P> {
             kind,
             text: length_of_text(&error),
             error: Held(error),
-            written: self.so_far.came.output.len(),
+            written: self.so_far.tally.output.len(),
             rejected: 0,
         }
     }

@@ -51,7 +51,7 @@ pub(super) struct SoFar {
     pub begun: bool,
     /// What the process is to be called for, the next part last.
     pub left: Vec<Part>,
-    pub came: Outcomes,
+    pub tally: Tally,
     /// How many records had failed when it was first not known which one is at fault.
     pub suspected: Option<usize>,
     /// A place in the chunk and the LF bytes before it, to count on from.
@@ -59,7 +59,7 @@ pub(super) struct SoFar {
 }
 
 /// What came of the records that were worked on.
-pub(crate) struct Outcomes {
+pub(crate) struct Tally {
     pub output: Buffer,
     pub processed: u64,
     /// Records that failed for good, in order.
@@ -75,7 +75,7 @@ pub(crate) struct Outcomes {
     pub busy: Duration,
 }
 
-impl Outcomes {
+impl Tally {
     /// Memory that they hold.
     pub fn held(&self) -> usize {
         let failures = self.failures.iter().chain(&self.retried);
@@ -89,7 +89,7 @@ impl SoFar {
         SoFar {
             begun: false,
             left: Vec::new(),
-            came: Outcomes {
+            tally: Tally {
                 output,
                 processed: 0,
                 failures: Vec::new(),
@@ -106,30 +106,30 @@ impl SoFar {
 
     /// Notes a failed attempt down that is followed by another.
     pub fn retry(&mut self, failure: RecordFailure) {
-        self.came.retries += 1;
+        self.tally.retries += 1;
         self.forget_retry(&failure);
-        self.came.retried.push(failure);
+        self.tally.retried.push(failure);
     }
 
     /// A later attempt of the same part tells more.
     pub fn forget_retry(&mut self, failure: &RecordFailure) {
-        self.came.retried.pop_if(|last| {
+        self.tally.retried.pop_if(|last| {
             (last.place.index, last.records) == (failure.place.index, failure.records)
         });
     }
 
     /// The chunk, or a part of it, failed, and it is not known which record is at fault.
     pub fn suspect(&mut self) {
-        self.suspected.get_or_insert(self.came.failures.len());
+        self.suspected.get_or_insert(self.tally.failures.len());
     }
 
     /// It failed, but none of its records failed alone.
     pub fn is_flaky(&self) -> bool {
-        self.suspected == Some(self.came.failures.len())
+        self.suspected == Some(self.tally.failures.len())
     }
 
     fn held(&self) -> usize {
-        self.came.held() + self.left.capacity() * size_of::<Part>()
+        self.tally.held() + self.left.capacity() * size_of::<Part>()
     }
 }
 

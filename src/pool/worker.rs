@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::attempt::Attempt;
 use super::failure::{Ended, Held, panicked};
 use super::policy::Policy;
-use super::so_far::{Begun, Outcomes, Pending, SoFar};
+use super::so_far::{Begun, Pending, SoFar, Tally};
 use crate::buffer::{Buffer, BufferSettings};
 use crate::checksum::crc;
 use crate::control::Control;
@@ -46,7 +46,7 @@ pub(crate) enum Worked<X> {
 
 /// The result of a chunk.
 pub(crate) struct Done {
-    pub came: Outcomes,
+    pub tally: Tally,
     /// The chunk failed, but none of its records failed alone.
     pub is_flaky: bool,
     /// Why the work ended before the chunk did.
@@ -73,7 +73,7 @@ pub(crate) struct Sums {
 impl Done {
     /// What the result holds until it is written.
     pub fn held(&self) -> usize {
-        self.came.held() + self.place.held()
+        self.tally.held() + self.place.held()
     }
 }
 
@@ -127,7 +127,7 @@ impl<P: Process> Work<P> {
         if let Some(state) = attempt.state.take() {
             self.states().push(state);
         }
-        so_far.came.busy += start.elapsed();
+        so_far.tally.busy += start.elapsed();
         let ended = match went {
             Ok(Some(delay)) => {
                 let due = Instant::now() + delay;
@@ -178,7 +178,7 @@ impl<P: Process> Work<P> {
         mut ended: Option<Ended>,
         worker: usize,
     ) -> Done {
-        let closed = so_far.came.output.close();
+        let closed = so_far.tally.output.close();
         // What could not be spilled is gone: such output is neither summed nor written.
         let is_whole = closed.is_ok();
         if let Err(error) = closed {
@@ -196,12 +196,12 @@ impl<P: Process> Work<P> {
                 0 => input,
                 _ => crc(&framed.bytes),
             };
-            let output = is_whole.then(|| so_far.came.output.sum(whole)).flatten();
+            let output = is_whole.then(|| so_far.tally.output.sum(whole)).flatten();
             Sums { input, output }
         });
         Done {
             is_flaky: so_far.is_flaky(),
-            came: so_far.came,
+            tally: so_far.tally,
             ended,
             bytes: bytes.len() as u64,
             sums,

@@ -391,6 +391,12 @@ fn a_link_a_name_of_any_bytes_and_the_input_itself_can_be_resumed() {
     ))
     .out("out.checkpoint\nout.part\nout\n")
     .status(0);
+    // What is left stands beside the link's target, and is named there.
+    env.run("inorder cat --work fail:1% -N 1 numbers -o out --resume")
+        .status(1)
+        .err_has("far/out.part keeps what is done");
+    env.run("ls out.part far/out.part far/out.checkpoint; rm far/out.part far/out.checkpoint")
+        .out("far/out.checkpoint\nfar/out.part\n");
     // Its own input is replaced at the end only.
     let slow = SLOW.replace(" in ", " self ").replace("-o out", "-o self");
     env.run(&format!(

@@ -101,7 +101,7 @@ pub fn quiet_panics() {
     });
 }
 
-/// A run begins as a plain loop until a millisecond's work is done: the first caller waits so long, so that the rest of
+/// A run begins as a plain loop, for a millisecond: the first caller waits so long, so that the rest of
 /// the run is parallel.
 #[derive(Default)]
 pub struct WarmUp(AtomicBool);

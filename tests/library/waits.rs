@@ -1,6 +1,8 @@
 //! Work that waits, that gives the run up, and that reads from descriptors; the pace of records.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use inorder::{
@@ -314,4 +316,38 @@ fn the_last_byte_is_that_of_what_was_written_last() {
         &process,
     );
     run.unwrap();
+}
+
+/// A byte at a time, and a while before each.
+struct Slow(u8);
+
+impl Read for Slow {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        thread::sleep(Duration::from_millis(1));
+        self.0 = self.0.saturating_sub(1);
+        buffer[..2].copy_from_slice(b"a\n");
+        Ok(if self.0 == 0 { 0 } else { 2 })
+    }
+}
+
+#[test]
+fn a_run_that_reads_for_long_gets_threads_though_its_work_is_short() {
+    for (threads, gets_threads) in [(2, true), (1, false)] {
+        let on_workers = AtomicU64::new(0);
+        let pipeline = Pipeline::builder().threads(threads).build().unwrap();
+        let mut out = Vec::new();
+        let source = Source::reader(Slow(30));
+        pipeline
+            .run_each(source, Sink::writer(&mut out), |record, out| {
+                let thread = thread::current();
+                let is_worker = thread
+                    .name()
+                    .is_some_and(|name| name.starts_with("inorder-worker"));
+                on_workers.fetch_add(is_worker.into(), Ordering::Relaxed);
+                out.keep(record);
+            })
+            .unwrap();
+        assert_eq!(out, b"a\n".repeat(29));
+        assert_eq!(on_workers.into_inner() > 0, gets_threads);
+    }
 }

@@ -1,6 +1,7 @@
 //! The global variables of a filter: those that were typed, `$ENV` and `$ARGS`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -90,8 +91,6 @@ impl Variables {
 
     /// The environment, if this filter may see it.
     pub fn environment_of(filter: &str) -> Option<String> {
-        // Their order depends on who started the program.
-        let variables = || std::env::vars_os().collect::<BTreeMap<_, _>>();
         names_environment(filter).then(|| summed(&format!("{:?}", variables())))
     }
 }
@@ -149,11 +148,20 @@ fn shown(path: &str) -> String {
     escape::name(Path::new(path))
 }
 
+/// By their names: the order in which they came depends on who started the program, and is no part of what a run depends on.
+fn variables() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
 /// What is not UTF-8 has no form as a string of a filter; jq, too, replaces it.
 fn environment() -> Val {
-    let lossy = |text: std::ffi::OsString| Val::from(text.to_string_lossy().into_owned());
-    let members = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    Val::obj(members.collect())
+    let lossy = |text: OsString| Val::from(text.to_string_lossy().into_owned());
+    let members = variables().into_iter();
+    Val::obj(
+        members
+            .map(|(name, value)| (lossy(name), lossy(value)))
+            .collect(),
+    )
 }
 
 #[cfg(test)]

@@ -76,6 +76,7 @@ fn check_any(input: &[u8], framing: Framing, wants: &[Want], pieces: &[usize], l
     let cuts = scan(input, framing, wants, pieces, late);
     let mut at = 0;
     for cut in &cuts {
+        assert_eq!(cut.lines, count_lines(&input[at..at + cut.len]));
         at += cut.len;
         assert!(
             found.ends.iter().any(|(end, _)| *end == at),

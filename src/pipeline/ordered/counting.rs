@@ -11,18 +11,18 @@ impl<P: Process> Ordered<'_, P> {
     pub(super) fn count(&mut self, mut done: Done, in_flight: usize) -> Result<(), Error> {
         let failed = self.failures.report(&mut done, &self.inputs)?;
         let summary = &mut self.summary;
-        summary.add_chunk(done.worker, done.came.busy);
-        summary.processed += done.came.processed;
+        summary.add_chunk(done.worker, done.tally.busy);
+        summary.processed += done.tally.processed;
         match self.failures.rejects() {
             true => summary.rejected += failed,
             false => summary.skipped += failed,
         }
-        summary.retries += done.came.retries;
+        summary.retries += done.tally.retries;
         let end = done.ended.as_ref().map(Ended::place);
         summary.records += match end {
             None => done.place.records,
             Some(Some(place)) => place.index,
-            Some(None) => done.came.processed + failed,
+            Some(None) => done.tally.processed + failed,
         };
         if let Some(ended) = done.ended.take() {
             if let Some(place) = ended.place() {
@@ -31,10 +31,10 @@ impl<P: Process> Ordered<'_, P> {
             }
             return Err(self.ended(&done, ended));
         }
-        if done.came.processed + failed != done.place.records {
+        if done.tally.processed + failed != done.place.records {
             let what = format!(
                 "a chunk of {} records gave {} results and {failed} failures",
-                done.place.records, done.came.processed
+                done.place.records, done.tally.processed
             );
             return Err(
                 Error::new(ErrorKind::Internal, what).at(self.inputs.position_of_chunk(&done))

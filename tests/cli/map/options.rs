@@ -112,6 +112,14 @@ fn variables() {
     env.run("FOO=bar inorder map '[env.FOO, $ENV.FOO]' in.ndjson")
         .quiet()
         .out("[\"bar\",\"bar\"]\n");
+    // Whoever started the program, and in whatever order.
+    for variables in ["A=1 B=2", "B=2 A=1"] {
+        env.run(&format!(
+            "p=$(type -P inorder); env -i {variables} $p map '$ENV | {{A, B}} == . and (keys_unsorted == [\"A\", \"B\"])' in.ndjson | head -n 1"
+        ))
+        .quiet()
+        .out("true\n");
+    }
     env.run("env $'BAD=\\xff' inorder map '$ENV.BAD, env.BAD' in.ndjson")
         .quiet()
         .out("\"\u{fffd}\"\n\"\u{fffd}\"\n");

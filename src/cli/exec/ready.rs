@@ -1,5 +1,6 @@
 //! Waits for a process: for its pipes, its end, and what ends the wait itself.
 
+use std::hint::black_box;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -99,8 +100,23 @@ pub fn hear(child: &mut Child, said: &mut Said) -> io::Result<bool> {
 
 /// Writes once, as much as there is room for. A process that reads no more is no failure by itself: its input is closed.
 pub fn send(child: &mut Child, bytes: &[u8]) -> io::Result<usize> {
-    let given = give(child, |pipe| rustix::io::write(pipe, bytes))?;
+    let given = give(child, |pipe| match rustix::io::write(pipe, bytes) {
+        Err(Errno::FAULT) => {
+            touch(bytes);
+            Err(Errno::AGAIN)
+        }
+        written => written,
+    })?;
     Ok(given.unwrap_or(0))
+}
+
+/// Of a mapped input that was cut off, pages are gone, which a write only calls a bad address. To touch them ends the program with the message
+/// for it; if they are there again, they are sent, and that the input has changed is found before the result is used.
+fn touch(bytes: &[u8]) {
+    const PAGE: usize = 4096;
+    for byte in bytes.iter().step_by(PAGE).chain(bytes.last()) {
+        black_box(*byte);
+    }
 }
 
 /// As [`send`], with this call; `None`: nothing can be given for now, or ever.

@@ -66,6 +66,20 @@ fn d2_parts_of_a_mapped_chunk_reach_the_command_as_they_stand() {
 }
 
 #[test]
+fn input_that_was_gone_for_a_moment_is_sent_when_it_is_back() {
+    let env = TestEnv::new();
+    let strace =
+        "strace -qq -f -b execve -o trace -e trace=write -e inject=write:error=EFAULT:when=1";
+    if !env.can("strace", &format!("{strace} true")) {
+        return;
+    }
+    env.write("in", numbers(1000));
+    // The first write is that to the command. Its pages were cut off a mapped file, say, that was then written anew.
+    env.run(&format!("{strace} inorder exec -q --sequential --no-mmap in -o out -- cat && cmp in out && grep -q 'write.*INJECTED' trace"))
+        .quiet();
+}
+
+#[test]
 fn d10_ends_are_added_between_the_parts_of_a_halved_chunk_too() {
     let env = TestEnv::new();
     env.write("in", numbers(8));

@@ -145,10 +145,11 @@ fn a_window_is_shared_by_its_chunks_and_follows_the_front() {
 
 #[test]
 fn a_waker_ends_a_wait_for_a_pipe() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = fifo(folder.path());
     // With and, where opening does not wait, without someone at the other end.
     for with_writer in [true, cfg!(not(target_os = "linux"))] {
+        // A new one each time: a process that another test starts can hold the first one's writing end open for a moment more.
+        let folder = tempfile::tempdir().unwrap();
+        let path = fifo(folder.path());
         let waker = Waker::default();
         let origin = Origin::Path(path.clone());
         let _writer = with_writer.then(|| writing_end(&path));

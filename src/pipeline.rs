@@ -13,7 +13,8 @@
 //! which one ends a run is the same for any number of threads.
 //!
 //! A run begins as a plain loop on the writer's thread, and becomes parallel only when a millisecond has passed (of
-//! work alone, where there is one worker) and input is left: small files never pay for a pool. A sequential run is that same loop to its end, which makes it the reference.
+//! work alone, where there is one worker) and input is left: small files never pay for a pool. A sequential run is that same loop to its
+//! end, which makes it the reference.
 
 mod builder;
 #[cfg(unix)]

@@ -1,55 +1,13 @@
 //! Where the bytes of a chunk lie in the file that they are mapped from.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use inorder::{
-    BoxError, Buffer, Chunk, ChunkError, OnError, Pipeline, Process, Record, Sink, Source,
-};
+use inorder::{Buffer, Chunk, ChunkError, OnError, Pipeline, Sink, Source};
 
-/// Hands on what stands in the file at the place that the chunk tells of, and fails if a chunk of several has record 77.
-#[derive(Default)]
-struct FromFile {
-    mapped: AtomicU64,
-    not_mapped: AtomicU64,
-}
-
-impl Process for FromFile {
-    type State = ();
-
-    fn start(&self) -> Result<(), BoxError> {
-        Ok(())
-    }
-
-    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
-        unreachable!("whole chunks are worked on")
-    }
-
-    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
-        let count = match chunk.mapped_from() {
-            Some(_) => &self.mapped,
-            None => &self.not_mapped,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        // What was added to the first file's last record is in no file.
-        if chunk.bytes().ends_with(b"end 300\n") {
-            assert!(chunk.mapped_from().is_none());
-        }
-        if chunk.records().any(|record| record.number() == 77) {
-            return Err(ChunkError::Whole("seventy-seven".into()));
-        }
-        let mut bytes = chunk.bytes().to_vec();
-        if let Some((file, offset)) = chunk.mapped_from() {
-            bytes.fill(0);
-            File::from(file.try_clone_to_owned().unwrap())
-                .read_exact_at(&mut bytes, offset)
-                .unwrap();
-        }
-        assert_eq!(bytes, chunk.bytes());
-        std::io::Write::write_all(out, &bytes).map_err(|error| ChunkError::Fatal(error.into()))
-    }
-}
+use crate::work::Chunks;
 
 #[test]
 fn the_bytes_of_a_chunk_or_of_a_part_stand_in_the_file_where_it_says() {
@@ -66,14 +24,39 @@ fn the_bytes_of_a_chunk_or_of_a_part_stand_in_the_file_where_it_says() {
             }
             // SAFETY: nobody changes these files.
             let pipeline = unsafe { builder.memory_map(mapped) }.build().unwrap();
-            let process = FromFile::default();
+            let (from_map, read) = (AtomicU64::new(0), AtomicU64::new(0));
+            // Hands on what stands in the file at the place that a chunk tells of.
+            let process = Chunks(|chunk: &Chunk<'_>, out: &mut Buffer| {
+                let count = match chunk.mapped_from() {
+                    Some(_) => &from_map,
+                    None => &read,
+                };
+                count.fetch_add(1, Ordering::Relaxed);
+                // What was added to the first file's last record is in no file.
+                if chunk.bytes().ends_with(b"end 300\n") {
+                    assert!(chunk.mapped_from().is_none());
+                }
+                if chunk.records().any(|record| record.number() == 77) {
+                    return Err(ChunkError::Whole("seventy-seven".into()));
+                }
+                let mut bytes = chunk.bytes().to_vec();
+                if let Some((file, offset)) = chunk.mapped_from() {
+                    bytes.fill(0);
+                    File::from(file.try_clone_to_owned().unwrap())
+                        .read_exact_at(&mut bytes, offset)
+                        .unwrap();
+                }
+                assert_eq!(bytes, chunk.bytes());
+                out.write_all(&bytes)
+                    .map_err(|error| ChunkError::Fatal(error.into()))
+            });
             let output = folder.path().join("out");
             let summary = pipeline
                 .run(Source::files(&paths), Sink::file(&output), &process)
                 .unwrap();
             assert_eq!(summary.skipped, 2);
-            assert_eq!(process.mapped.into_inner() > 0, mapped);
-            assert!(process.not_mapped.into_inner() > 0);
+            assert_eq!(from_map.into_inner() > 0, mapped);
+            assert!(read.into_inner() > 0);
             let wanted =
                 lines(1, 76) + &lines(78, 299) + "end 300\n" + &lines(1, 76) + &lines(78, 500);
             assert_eq!(fs::read_to_string(&output).unwrap(), wanted);

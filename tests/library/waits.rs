@@ -10,27 +10,7 @@ use inorder::{
     Sink, Source,
 };
 
-/// Does this with each chunk.
-struct Chunks<F>(F);
-
-impl<F> Process for Chunks<F>
-where
-    F: Fn(&Chunk<'_>, &mut Buffer) -> Result<(), ChunkError> + Sync,
-{
-    type State = ();
-
-    fn start(&self) -> Result<(), BoxError> {
-        Ok(())
-    }
-
-    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
-        unreachable!("it works on chunks")
-    }
-
-    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
-        (self.0)(chunk, out)
-    }
-}
+use crate::work::Chunks;
 
 #[test]
 fn a_process_that_gives_the_run_up_ends_it_whatever_on_error_says() {

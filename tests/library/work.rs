@@ -236,3 +236,25 @@ impl Observer for Recorder {
         self.0.lock().unwrap().push(line);
     }
 }
+
+/// Does this with each chunk.
+pub struct Chunks<F>(pub F);
+
+impl<F> Process for Chunks<F>
+where
+    F: Fn(&Chunk<'_>, &mut Buffer) -> Result<(), ChunkError> + Sync,
+{
+    type State = ();
+
+    fn start(&self) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
+        unreachable!("it works on chunks")
+    }
+
+    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
+        (self.0)(chunk, out)
+    }
+}

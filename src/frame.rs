@@ -38,6 +38,7 @@ use current::Current;
 pub(crate) use preface::Preface;
 use preface::same_header;
 use scan::Want;
+use size::to_multiple;
 
 /// What the framer needs to know.
 #[derive(Debug, Clone)]
@@ -225,13 +226,17 @@ impl<'a> Framer<'a> {
                 }
                 return Ok(None);
             };
+            let mut next = want;
+            if self.options.fixed && want.records == u64::MAX {
+                next.bytes = to_multiple(want.bytes, current.input.offset());
+            }
             // Every record has a byte at least, so a chunk of fewer bytes than records left can't pass the limit, and need not be
             // cut record by record.
-            if self.left < want.bytes as u64 || want.records < u64::MAX {
-                want.records = want.records.min(self.left);
+            if self.left < next.bytes as u64 || want.records < u64::MAX {
+                next.records = want.records.min(self.left);
             }
             let front = current.input.front();
-            if let Some(cut) = current.scanner.cut(front, current.at_end, &want) {
+            if let Some(cut) = current.scanner.cut(front, current.at_end, &next) {
                 let offset = current.input.offset();
                 let malformed = current.input.malformed_before(offset + cut.len as u64);
                 let place = Place {
@@ -267,7 +272,7 @@ impl<'a> Framer<'a> {
                 self.leave()?;
                 continue;
             }
-            want.flush = match current.read_more(&want, self.options.max_record_size) {
+            want.flush = match current.read_more(&next, self.options.max_record_size) {
                 // What came whole before a read failed goes first.
                 Err(error) if matches!(error.reason, Reason::Read(_)) => {
                     self.pending = Some(error);

@@ -71,6 +71,17 @@ impl ChunkSize {
     }
 }
 
+/// What a chunk of a fixed size wants that begins `offset` bytes into its input: to end at the next multiple of the size, or the one
+/// after it if that is less than half a size away. What one chunk leaves to the next so adds up to nothing: 256 MiB are
+/// 256 chunks of 1 MiB, not 257. And it depends on the place alone, so that a run which goes on from there cuts as the first one.
+pub(super) fn to_multiple(size: usize, offset: u64) -> usize {
+    let size = size.max(1) as u64;
+    let past = (offset.saturating_add(size / 2)) % size;
+    // From the multiple that is nearest to the offset it is a size to the next.
+    let wanted = size.saturating_add(size / 2) - past;
+    usize::try_from(wanted).unwrap_or(usize::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +124,20 @@ mod tests {
             size.observe(bytes, 20 * bytes, Duration::from_nanos(100));
         }
         assert_eq!(size.want().bytes, (1 << 20) / 20);
+    }
+
+    #[test]
+    fn a_fixed_size_counts_from_the_inputs_start() {
+        for (offset, wanted) in [(0, 10), (1, 9), (4, 6), (5, 15), (9, 11), (10, 10), (12, 8)] {
+            assert_eq!(to_multiple(10, offset), wanted, "at {offset}");
+        }
+        for offset in 0..20 {
+            assert_eq!(to_multiple(1, offset), 1);
+            assert_eq!((to_multiple(7, offset) as u64 + offset) % 7, 0);
+            assert!((4..11).contains(&to_multiple(7, offset)));
+        }
+        assert_eq!(to_multiple(0, 3), 1);
+        assert!(to_multiple(usize::MAX, 0) > usize::MAX / 4);
     }
 
     #[test]

@@ -58,8 +58,9 @@ impl Builder {
         self
     }
 
-    /// A fixed chunk size in bytes: a chunk ends at the last record end at or before it, else at the first after it. Default:
-    /// adaptive, from one record to 1 MiB. The output does not depend on it.
+    /// A fixed chunk size in bytes: a chunk ends at the last record end at or before a multiple of it, counted from the input's start (one
+    /// at least half a size away), else at the first after it. With a bound on its [records](Builder::chunk_records) it is counted from
+    /// the chunk's start. Default: adaptive, from one record to 1 MiB. The output does not depend on it.
     pub fn chunk_size(mut self, bytes: usize) -> Builder {
         self.settings.chunk_bytes = Some(bytes);
         self

@@ -114,7 +114,7 @@ The header (CSV, TSV), --header:
   none  the command never sees it, and the output gets none
   Miller before version 6.11 prints no header where there are no rows: --header in -- mlr --csv --headerless-csv-output ...
 
-Chunks: a 64th of a regular file, at least 64 KiB and at most 4 MiB; 1 MiB of a stream. --chunk-size sets it, -N the
+Chunks: a 64th of a regular file, at least 64 KiB and at most 8 MiB; 1 MiB of a stream. --chunk-size sets it, -N the
 records (up to 16 MiB a chunk). They are filled however slowly the input comes: for a live stream use -N 1 or --persistent.
 
 What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, head, wc. Pipe the ordered output into

@@ -14,6 +14,7 @@ use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, Sh
     override_usage = "inorder exec [OPTIONS] [INPUT]... -- COMMAND [ARG]...\n       inorder exec [OPTIONS] [INPUT]... --shell SCRIPT"
 )]
 #[command(mut_arg("chunk_size", |arg| arg.help(CHUNK_SIZE).long_help(CHUNK_SIZE)))]
+#[command(mut_arg("memory", |arg| arg.help(MEMORY)))]
 #[command(mut_arg("records", |arg| arg.help(RECORDS).long_help(RECORDS)))]
 pub struct ExecArgs {
     #[command(flatten)]
@@ -83,7 +84,8 @@ pub struct ExecArgs {
 }
 
 const CHUNK_SIZE: &str =
-    "A fixed chunk size [default: a 64th of a regular file, 64KiB to 4MiB; 1MiB of a stream]";
+    "A fixed chunk size [default: a 64th of a regular file, 64KiB to 8MiB; 1MiB of a stream]";
+const MEMORY: &str = "Bytes in flight, input and output together [default: 64 MiB, or 4 MiB or two chunks a worker if that is more]";
 const RECORDS: &str = "At most N records in a chunk; then its size is no more than 16MiB [default: the size alone decides]";
 
 /// `--header`.

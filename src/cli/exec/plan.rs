@@ -70,6 +70,10 @@ impl ExecPlan {
                 plan.source().size(plan.decompress),
                 plan.run.records.is_some(),
             );
+            if (plan.run.chunk_size, plan.run.records) == (None, None) {
+                let memory = chunk_size::memory(size, plan.run.threads);
+                plan.run.memory.get_or_insert(memory);
+            }
             plan.run.chunk_size.get_or_insert(size);
         }
         let answers = if to == plan.format_name {

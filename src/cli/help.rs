@@ -116,6 +116,7 @@ The header (CSV, TSV), --header:
 
 Chunks: a 64th of a regular file, at least 64 KiB and at most 8 MiB; 1 MiB of a stream. --chunk-size sets it, -N the
 records (up to 16 MiB a chunk). They are filled however slowly the input comes: for a live stream use -N 1 or --persistent.
+Every worker needs room for a chunk and its result: with a small --memory set a small --chunk-size.
 
 What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, head, wc. Pipe the ordered output into
 these: inorder exec in.txt -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of

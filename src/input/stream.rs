@@ -90,11 +90,11 @@ impl<'a> Stream<'a> {
             return;
         }
         let front = self.start..self.filled;
-        if want <= len {
+        if want <= len || front.len() < len / 2 {
             self.buffer.copy_within(front, 0);
         } else {
-            // Twice as much, so that a record that grows and grows is not copied at each step; not what is wanted at once, which an
-            // input may be far from having.
+            // Twice as much when it is half full, so that a record that grows and grows is not copied at each step; not what is wanted at
+            // once, which an input may be far from having.
             let len = want
                 .max(self.block)
                 .min(self.block.max(len.saturating_mul(2)));

@@ -54,10 +54,30 @@ fn chunks_are_a_function_of_the_input() {
             .quiet()
             .out(&expected);
     }
+    // The rate has no part in it, but for its records in a second.
+    env.run("inorder exec --rate 100000/s in -- wc -l")
+        .quiet()
+        .out(&expected);
     // A stream is filled however slowly it comes.
     env.run("for i in 1 2 3; do echo $i; sleep 0.05; done | inorder exec -- wc -l")
         .quiet()
         .out("3\n");
+    // Nor does it take room for what may never come.
+    for command in [
+        "exec --chunk-size 1T -- wc -l",
+        "exec --chunk-size 18446744073709551615 -- wc -l",
+    ] {
+        env.run(&format!(
+            "for i in $(seq 40); do echo $i; sleep 0.002; done | inorder {command}"
+        ))
+        .quiet()
+        .out("40\n");
+    }
+    env.run(
+        "for i in $(seq 40); do echo $i; sleep 0.002; done | inorder cat --chunk-size 1T | wc -l",
+    )
+    .quiet()
+    .out("40\n");
     env.run("inorder exec -N 25000 in -- wc -l")
         .quiet()
         .out("25000\n25000\n10000\n");

@@ -50,6 +50,8 @@ pub(crate) struct FrameOptions {
     pub skip_lines: u64,
     /// Chunks have a fixed size.
     pub fixed: bool,
+    /// Which counts from the input's start.
+    pub multiples: bool,
     /// So many records are given out in so much time.
     pub rate: Option<Rate>,
     /// A byte order mark that was taken off the first input is passed on.
@@ -227,7 +229,7 @@ impl<'a> Framer<'a> {
                 return Ok(None);
             };
             let mut next = want;
-            if self.options.fixed && want.records == u64::MAX {
+            if self.options.multiples {
                 next.bytes = to_multiple(want.bytes, current.input.offset());
             }
             // Every record has a byte at least, so a chunk of fewer bytes than records left can't pass the limit, and need not be

@@ -25,6 +25,7 @@ fn framed(bytes: &[u8], encoding: Option<&str>, want: Want) -> Vec<Framed> {
         limit: u64::MAX,
         skip_lines: 0,
         fixed: want.records == u64::MAX,
+        multiples: want.records == u64::MAX,
         keeps_mark: false,
         ahead: 0,
         ahead_room: 0,

@@ -126,6 +126,7 @@ impl Settings {
             limit: self.limit,
             skip_lines: self.skip_lines,
             fixed: self.chunk_bytes.is_some(),
+            multiples: self.chunk_bytes.is_some() && self.chunk_records == u64::MAX,
             ahead: self.ahead,
             ahead_room: self.ahead_room,
             rate: self.rate,

@@ -554,7 +554,11 @@ fn map_exec_and_packed_inputs_are_gone_on_with() {
         assert_eq!(ran.out, "0\n", "{ran}");
     }
     // Nor what a filter sees of its environment.
-    env.run("WORD=one timeout -s KILL 0.05 inorder map 'last(range(20000)) | [env.WORD]' in.csv -o out --resume");
+    env.run(
+        "WORD=one inorder map 'last(range(20000)) | [env.WORD]' in.csv -o out --resume &
+         until [ -e out.checkpoint ]; do sleep 0.01; done
+         kill -KILL $!; wait",
+    );
     env.run("WORD=two inorder map 'last(range(20000)) | [env.WORD]' in.csv -o out --resume")
         .status(4)
         .err_has("environment was");
@@ -573,6 +577,10 @@ fn map_exec_and_packed_inputs_are_gone_on_with() {
         (
             "--chunk-size 2k in.csv -o out --resume -- sh -c 'sleep 0.02; cat'",
             "chunk-size",
+        ),
+        (
+            "--chunk-size 1k --rate 9/s in.csv -o out --resume -- sh -c 'sleep 0.02; cat'",
+            "rate was",
         ),
     ] {
         refused(&env, &format!("inorder exec {change}"), 4, named);

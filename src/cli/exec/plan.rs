@@ -89,6 +89,8 @@ impl ExecPlan {
         if !args.persistent {
             plan.depends_on("chunk-size", format!("{:?}", plan.run.chunk_size));
             plan.depends_on("records in a chunk", format!("{:?}", plan.run.records));
+            // No chunk has more records than a second.
+            plan.depends_on("rate", format!("{:?}", plan.rate));
         }
         Ok(ExecPlan {
             plan,

@@ -20,10 +20,10 @@ Status:
   2  what was typed can't be done
   3  done, but records were left out or set aside, or check found faults
   4  refused: what an earlier run left does not fit, or another run writes this output
+  126, 127  the command of exec can't be run, is not there
 A signal ends it with 128 and the signal's number, as a shell counts. With --resume, 1 and signals are worth running again:
   until inorder cat in.csv -o out.csv --resume; do s=$?; [ $s = 1 ] || [ $s -gt 128 ] || break; sleep 10; done
 and for systemd: Restart=on-failure, RestartPreventExitStatus=2 3 4
-  126, 127  the command of exec can't be run, is not there
 
 SIGUSR1 prints a line of progress and one for each worker.";
 
@@ -97,7 +97,7 @@ Examples:
     inorder exec data/flights-sample.csv --header keep --ok-status 0,1 -- grep ,UA,
 
   A pipeline, by the shell:
-    inorder exec data/flights-sample.csv --header keep --shell 'grep ,UA, | cut -d, -f10,14; true'
+    inorder exec data/flights-sample.csv --header none --shell 'grep ,UA, | cut -d, -f10,14; true'
 
   A program that needs the header, such as a script for CSV, sees it before each chunk:
     inorder exec data/flights-sample.csv -- awk -F, -v OFS=, '{ print $10, $14 }'
@@ -116,10 +116,9 @@ The header (CSV, TSV), --header:
 
 Chunks: a 64th of a regular file, at least 64 KiB and at most 8 MiB; 1 MiB of a stream. --chunk-size sets it, -N the
 records (up to 16 MiB a chunk). They are filled however slowly the input comes: for a live stream use -N 1 or --persistent.
-Every worker needs room for a chunk and its result: with a small --memory set a small --chunk-size.
 
 What remembers earlier records can't be cut: grep -C, -n, -m, uniq, sort, nl, head, wc. Pipe the ordered output into
-these: inorder exec in.txt -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of
+these: inorder exec data/README.md -- tr a-z A-Z | sort. --verify tries whether a command can be cut: it compares what it makes of
 the start of the input as a whole, in 64 chunks, and of the first 32 records one by one.
 
 With --persistent a worker starts the command once and keeps it (--recycle N: for N records). It gets records as they stand,

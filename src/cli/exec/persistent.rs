@@ -29,7 +29,7 @@ pub const ALONE: Duration = Duration::from_millis(10);
 /// Said when there is no first answer.
 pub const NO_ANSWER: &str = "no answer from the command for 5 s. With --persistent each record must get one answer at once; many \
      programs hold theirs back until there are more. This helps: python3 -u, jq --unbuffered, sed -u, grep --line-buffered, \
-     mlr --records-per-batch 1, fflush() in awk, $| = 1 in perl, else stdbuf -oL COMMAND";
+     mlr --records-per-batch 1, fflush() in awk, $| = 1 in perl, else stdbuf -oL COMMAND. --timeout ends the wait";
 
 /// How a process died.
 pub struct Death {

@@ -249,6 +249,12 @@ fn described(error: &Error, text: &[u8], rest: &[u8]) -> String {
         said.push_str(
             ", where the line ends (a value over several lines? `jq -c .` brings each value into one)",
         );
+    } else if text
+        .trim_ascii_start()
+        .first()
+        .is_some_and(u8::is_ascii_alphabetic)
+    {
+        said.push_str(" (no JSON? --from csv reads CSV, --from lines reads text)");
     }
     said
 }

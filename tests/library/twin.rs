@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use inorder::{
-    Builder, Error, ErrorKind, Format, Pipeline, Position, Process, Sink, Source, Summary,
+    Buffer, Builder, Chunk, Error, ErrorKind, Format, Pipeline, Position, Process, Sink, Source,
+    Summary,
 };
 use proptest::prelude::*;
 
 use crate::generate::{Files, How, Place, Text, Way, What, how, inputs, what};
 use crate::support::{ShortReads, WarmUp, check};
-use crate::work::{Each, Fate, Kept, Plan, Recorder, Whole, Writes};
+use crate::work::{Chunks, Each, Fate, Plan, Recorder, Writes, whole};
 
 /// How a run came out.
 #[derive(Debug, PartialEq)]
@@ -172,10 +173,7 @@ fn a_failing_chunk_is_halved_to_its_failing_records() {
         };
         let files = Files::new(&inputs);
         let twin = files.run_twin(&what, &inputs, &how, plan);
-        let whole = Whole {
-            plan,
-            warm_up: WarmUp::default(),
-        };
+        let whole = whole(plan);
         let builder = how.set(what.builder()).max_failing_runs(0);
         let came = files.run(builder, &inputs, &how, &whole);
         let places = |failures: &[String]| -> Vec<String> {
@@ -201,7 +199,11 @@ fn a_kept_chunk_equals_its_kept_records() {
         };
         let files = Files::new(&inputs);
         let twin = files.run_twin(&what, &inputs, &how, plan);
-        let came = files.run(how.set(what.builder()), &inputs, &how, &Kept);
+        let kept = Chunks(|chunk: &Chunk<'_>, out: &mut Buffer| {
+            out.keep_chunk(chunk);
+            Ok(())
+        });
+        let came = files.run(how.set(what.builder()), &inputs, &how, &kept);
         assert_eq!(came, twin);
     });
 }

@@ -157,56 +157,24 @@ impl Process for Each {
 }
 
 /// Work on whole chunks that does not say which record is at fault. What is written is the chunk as it is.
-pub struct Whole {
-    pub plan: Plan,
-    pub warm_up: WarmUp,
-}
-
-impl Process for Whole {
-    type State = ();
-
-    fn start(&self) -> Result<(), BoxError> {
-        Ok(())
-    }
-
-    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
-        unreachable!("the whole chunk is worked on")
-    }
-
-    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
-        self.warm_up.once();
+pub fn whole(
+    plan: Plan,
+) -> Chunks<impl Fn(&Chunk<'_>, &mut Buffer) -> Result<(), ChunkError> + Sync> {
+    let warm_up = WarmUp::default();
+    Chunks(move |chunk: &Chunk<'_>, out: &mut Buffer| {
+        warm_up.once();
         let half = chunk.bytes().len() / 2;
         let io = |error: std::io::Error| ChunkError::Whole(error.into());
         out.write_all(&chunk.bytes()[..half]).map_err(io)?;
         for record in chunk.records() {
-            match self.plan.fate(&record) {
+            match plan.fate(&record) {
                 Fate::Good => {}
                 Fate::Fails => return Err(ChunkError::Whole("no luck".into())),
                 Fate::Panics => panic!("{PLANNED} in a chunk"),
             }
         }
         out.write_all(&chunk.bytes()[half..]).map_err(io)
-    }
-}
-
-/// Keeps whole chunks.
-pub struct Kept;
-
-impl Process for Kept {
-    type State = ();
-
-    fn start(&self) -> Result<(), BoxError> {
-        Ok(())
-    }
-
-    fn record(&self, (): &mut (), _: &Record<'_>, _: &mut Buffer) -> Result<(), BoxError> {
-        unreachable!("the whole chunk is worked on")
-    }
-
-    fn chunk(&self, (): &mut (), chunk: &Chunk<'_>, out: &mut Buffer) -> Result<(), ChunkError> {
-        out.keep_chunk(chunk);
-        Ok(())
-    }
+    })
 }
 
 /// Notes down what it is told of failures.

@@ -14,7 +14,7 @@ use super::{FailureArgs, FormatArg, InputArgs, OutputArgs, PaceArgs, RunArgs, Sh
     override_usage = "inorder exec [OPTIONS] [INPUT]... -- COMMAND [ARG]...\n       inorder exec [OPTIONS] [INPUT]... --shell SCRIPT"
 )]
 #[command(mut_arg("chunk_size", |arg| arg.help(CHUNK_SIZE).long_help(CHUNK_SIZE)))]
-#[command(mut_arg("memory", |arg| arg.help(MEMORY).long_help(LONG_MEMORY)))]
+#[command(mut_arg("memory", |arg| arg.help(MEMORY).long_help(format!("{MEMORY}\n\n{ROOM}"))))]
 #[command(mut_arg("records", |arg| arg.help(RECORDS).long_help(RECORDS)))]
 pub struct ExecArgs {
     #[command(flatten)]
@@ -86,9 +86,7 @@ pub struct ExecArgs {
 const CHUNK_SIZE: &str =
     "A fixed chunk size [default: a 64th of a regular file, 64KiB to 8MiB; 1MiB of a stream]";
 const MEMORY: &str = "Bytes in flight, input and output together [default: 64 MiB, or 4 MiB or two default chunks a worker if that is more]";
-const LONG_MEMORY: &str = "\
-Bytes in flight, input and output together [default: 64 MiB, or 4 MiB or two default chunks a worker if that is more]
-
+const ROOM: &str = "\
 Resident memory is about this, plus the output of the chunks in work, plus 32 MiB. Every worker needs room for a chunk and \
 its result: with a large --chunk-size set more, with a small --memory set a small --chunk-size.";
 const RECORDS: &str = "At most N records in a chunk; then its size is no more than 16MiB [default: the size alone decides]";

@@ -244,18 +244,15 @@ pub fn own_object(value: &mut Val) -> &mut Map {
 fn described(error: &Error, text: &[u8], rest: &[u8]) -> String {
     let column = text.len() - rest.len() + 1;
     let mut said = format!("not JSON: {} at column {column}", what(error));
-    let opens = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-    if rest.is_empty() && opens {
-        said.push_str(
-            ", where the line ends (a value over several lines? `jq -c .` brings each value into one)",
-        );
-    } else if text
-        .trim_ascii_start()
-        .first()
-        .is_some_and(u8::is_ascii_alphabetic)
-    {
-        said.push_str(" (no JSON? --from csv reads CSV, --from lines reads text)");
-    }
+    said.push_str(match text.trim_ascii_start().first() {
+        Some(b'{' | b'[') if rest.is_empty() => {
+            ", where the line ends (a value over several lines? `jq -c .` brings each value into one)"
+        }
+        Some(byte) if byte.is_ascii_alphabetic() => {
+            " (no JSON? --from csv reads CSV, --from lines reads text)"
+        }
+        _ => "",
+    });
     said
 }
 
